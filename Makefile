@@ -1,0 +1,56 @@
+# make                      build                          (needs postgresql-server-dev-NN and g++)
+# make install              install into the server that pg_config names
+# make installcheck PGUSER=...    SQL tests on a running server that has flakeid installed
+# make demo                 see it work on a throw-away server; installs what is missing first
+# make check                all tests, on throw-away servers; installs what is missing first
+
+ifneq ($(filter demo check,$(MAKECMDGOALS)),)
+
+.PHONY: demo check
+demo check:
+	@test/run test/$@
+
+else
+
+EXTENSION = flakeid
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.control)
+MODULE_big = flakeid
+SOURCES = $(wildcard src/core/*.cpp src/*.cpp)
+OBJS = $(SOURCES:.cpp=.o)
+DATA = $(wildcard sql/flakeid--*.sql)
+
+REGRESS = install type plans generate read settings errors layouts vectors leases
+
+# What both g++ and the clang of the bitcode step take. Exceptions must not cross the server's
+# C frames, and without them and run-time initialisers nothing of libstdc++ is needed.
+CORE_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -fno-threadsafe-statics \
+	-fvisibility=hidden -Wno-register
+PG_CXXFLAGS = $(CORE_CXXFLAGS) -Wall -Wextra -Wno-unused-parameter \
+	-Wno-missing-field-initializers $(if $(WERROR),-Werror)
+
+
+# The keeper of leases is a client of the coordinator.
+PG_CPPFLAGS = -I$(libpq_srcdir)
+SHLIB_LINK_INTERNAL = $(libpq)
+
+EXTRA_CLEAN = build
+
+PG_CONFIG = pg_config
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs))
+ifeq ($(PGXS),)
+$(error PGXS not found: install postgresql-server-dev-NN, or pass PG_CONFIG=/path/to/pg_config)
+endif
+include $(PGXS)
+
+COMPILE.cxx.bc += $(CORE_CXXFLAGS)
+
+# TAP tests; not by TAP_TESTS, with which installcheck would fail where IPC::Run is missing.
+PROVE_TESTS = test/t/*.pl
+.PHONY: prove
+prove:
+	$(prove_installcheck)
+
+# PGXS of Debian tracks no headers.
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.hpp src/core/*.hpp) flakeid.control Makefile
+
+endif

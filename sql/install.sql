@@ -1,0 +1,138 @@
+-- What CREATE EXTENSION leaves in the catalogs, and that nobody else gets a foot into it.
+\pset null none
+CREATE EXTENSION flakeid;
+
+-- Everything of the extension has a comment, but casts, and the types that come by themselves.
+CREATE VIEW member AS
+SELECT classid, objid, pg_describe_object(classid, objid, 0) AS object, obj_description(objid, classid::regclass::name) AS comment
+FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid');
+SELECT classid::regclass, count(*) > 0 AS some FROM member GROUP BY 1 ORDER BY 1::text COLLATE "C";
+SELECT object FROM member WHERE coalesce(comment, '') = '' AND classid <> 'pg_cast'::regclass
+    AND NOT EXISTS (SELECT FROM pg_type t WHERE classid = 'pg_type'::regclass AND t.oid = objid AND (typrelid <> 0 OR typelem <> 0)) ORDER BY 1;
+SELECT comment FROM member WHERE object LIKE 'type flake';
+SELECT obj_description(oid, 'pg_extension') FROM pg_extension WHERE extname = 'flakeid';
+-- of one manner: no capital, no full stop
+SELECT object, comment FROM member WHERE comment ~ '^[A-HJ-Z]|\.$' ORDER BY 1;
+
+-- Functions: none but those for generators runs as its owner, all say whether they are safe in parallel workers.
+SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass
+    AND (prosecdef OR proparallel = 'u' AND has_function_privilege('public', p.oid, 'EXECUTE')) AND prorettype <> 'internal'::regtype ORDER BY 1;
+-- and these are not for everyone.
+SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND NOT has_function_privilege('public', p.oid, 'EXECUTE')
+    AND object NOT LIKE 'function flake_lease%' ORDER BY 1;
+CREATE ROLE regress_flakeid_user;
+SELECT object, privilege FROM member, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'USAGE']) AS privilege
+WHERE classid = 'pg_class'::regclass AND object NOT LIKE '%flake_lease%'
+    AND CASE WHEN object LIKE 'sequence%' THEN privilege IN ('SELECT', 'UPDATE', 'USAGE') AND has_sequence_privilege('regress_flakeid_user', objid, privilege)
+             ELSE privilege <> 'USAGE' AND has_table_privilege('regress_flakeid_user', objid, privilege) END ORDER BY 1, 2;
+SET ROLE regress_flakeid_user;
+SELECT nextval('flake_horizon');
+SELECT nextval('flake_horizon_copy');
+SELECT setval('flake_horizon_copy', 1);
+SELECT flake_raise_horizon(now());
+SELECT flake_repair_horizon();
+SELECT flake_accept_clock();
+SELECT flake_stats_reset();
+SELECT count(*) > 0 AS layouts FROM flake_layouts;
+SELECT count(*) AS stats FROM flake_stats;
+RESET ROLE;
+DROP VIEW member;
+DROP EXTENSION flakeid;
+
+-- In a schema of its own, with another search_path or none at all
+CREATE SCHEMA regress_flakeid_schema;
+CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+SET search_path = '';
+CREATE TABLE public.t (id regress_flakeid_schema.flake PRIMARY KEY DEFAULT regress_flakeid_schema.flake_next(), n int);
+INSERT INTO public.t (n) VALUES (1), (2);
+SELECT count(*) FROM public.t WHERE id OPERATOR(regress_flakeid_schema.<@) pg_catalog.tstzrange(now() - interval '1 min', NULL);
+SELECT name FROM regress_flakeid_schema.flake_layouts WHERE NOT alive;
+SELECT count(*) > 5 AS status FROM regress_flakeid_schema.flake_status;
+ALTER EXTENSION flakeid SET SCHEMA public;
+RESET search_path;
+DROP TABLE t;
+DROP EXTENSION flakeid;
+
+-- A schema where a hostile role waits with whatever the script might call instead of the server's own
+CREATE ROLE regress_flakeid_thief;
+CREATE TABLE caught (by text);
+GRANT INSERT ON caught TO PUBLIC;
+GRANT ALL ON SCHEMA regress_flakeid_schema TO regress_flakeid_thief;
+SET ROLE regress_flakeid_thief;
+SET search_path = regress_flakeid_schema, public;
+CREATE FUNCTION trap(by text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.caught VALUES (by || ' as ' || current_user); END $$;
+-- functions whose arguments fit better than, or as well as, the server's
+CREATE FUNCTION unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('unnest'); RETURN; END $$;
+CREATE FUNCTION concat_ws(text, text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('concat_ws'); RETURN ''; END $$;
+CREATE FUNCTION starts_with(text, unknown text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('starts_with'); RETURN true; END $$;
+CREATE FUNCTION current_setting(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('current_setting'); RETURN ''; END $$;
+CREATE FUNCTION pg_extension_config_dump(text, text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('config_dump'); END $$;
+CREATE FUNCTION flake_raise_horizon(text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('raise_horizon'); END $$;
+CREATE FUNCTION flake_layout(name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('layout'); RETURN ''; END $$;
+CREATE FUNCTION flake_floor(date) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('floor'); RETURN 0; END $$;
+CREATE FUNCTION flake_range_floor(anyrange) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('range_floor'); RETURN 0; END $$;
+CREATE FUNCTION flake_decrypt(int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('decrypt'); RETURN 0; END $$;
+CREATE FUNCTION joined(text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('||'); RETURN ''; END $$;
+CREATE FUNCTION joined(text, int) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('||'); RETURN ''; END $$;
+CREATE FUNCTION compared(bigint, bigint) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('compared'); RETURN true; END $$;
+CREATE FUNCTION compared(text, text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('compared'); RETURN true; END $$;
+CREATE OPERATOR || (LEFTARG = text, RIGHTARG = text, FUNCTION = joined);
+CREATE OPERATOR || (LEFTARG = text, RIGHTARG = int, FUNCTION = joined);
+CREATE OPERATOR = (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = compared);
+CREATE OPERATOR >= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = compared);
+CREATE OPERATOR <= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = compared);
+CREATE OPERATOR ~~ (LEFTARG = text, RIGHTARG = text, FUNCTION = compared);
+-- types under the names of the server's
+CREATE DOMAIN int8 AS pg_catalog.text;
+CREATE DOMAIN bigint AS pg_catalog.text;
+CREATE DOMAIN timestamptz AS pg_catalog.text;
+CREATE DOMAIN text AS pg_catalog.int4;
+CREATE DOMAIN cstring AS pg_catalog.text;
+CREATE VIEW pg_settings AS SELECT 'flakeid.node'::pg_catalog.text AS name, trap('pg_settings')::pg_catalog.text AS source, ''::pg_catalog.text AS sourcefile, 1 AS sourceline;
+RESET ROLE;
+CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+-- installed, seen by an administrator who trusts that schema, with the server's own names last
+SET search_path = regress_flakeid_schema, public, pg_catalog;
+SELECT pg_catalog.count(*) > 0 AS layouts FROM flake_layouts;
+SELECT pg_catalog.count(*) > 0 AS status FROM flake_status;
+SELECT pg_catalog.count(*) > 0 AS stats FROM flake_stats;
+CREATE TABLE public.t (id flake DEFAULT flake_next() PRIMARY KEY, n pg_catalog.int4);
+INSERT INTO public.t (n) VALUES (1);
+PREPARE recent AS SELECT n FROM public.t WHERE id <@ pg_catalog.tstzrange(pg_catalog.now() OPERATOR(pg_catalog.-) pg_catalog.interval '1 min', NULL);
+EXECUTE recent;
+EXPLAIN (COSTS OFF, VERBOSE) EXECUTE recent;
+SELECT flake_node(id) FROM public.t;
+SELECT flake_timestamp(5, 'randflake');
+RESET search_path;
+SELECT * FROM caught;
+SELECT pg_describe_object(d.classid, d.objid, 0) FROM pg_depend d JOIN pg_depend e ON (e.classid, e.objid) = (d.classid, d.objid) AND e.deptype = 'e'
+WHERE e.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid') AND d.refclassid = 'pg_proc'::regclass
+    AND d.refobjid IN (SELECT oid FROM pg_proc WHERE proowner = 'regress_flakeid_thief'::regrole);
+
+-- What stands there already is not taken over.
+\set SHOW_CONTEXT never
+DROP TABLE t;
+DROP EXTENSION flakeid;
+SET ROLE regress_flakeid_thief;
+CREATE FUNCTION regress_flakeid_schema.flake_next() RETURNS bigint LANGUAGE sql AS 'SELECT 1::pg_catalog.int8';
+RESET ROLE;
+CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+DROP FUNCTION regress_flakeid_schema.flake_next();
+SET ROLE regress_flakeid_thief;
+CREATE SEQUENCE regress_flakeid_schema.flake_horizon;
+RESET ROLE;
+CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+\set SHOW_CONTEXT errors
+
+-- An ordinary role with CREATE on the database does not install it.
+DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_flakeid_user', current_database()); END $$;
+SET ROLE regress_flakeid_user;
+CREATE EXTENSION flakeid;
+RESET ROLE;
+DO $$ BEGIN EXECUTE format('REVOKE ALL ON DATABASE %I FROM regress_flakeid_user', current_database()); END $$;
+
+SET client_min_messages = warning;
+DROP SCHEMA regress_flakeid_schema CASCADE;
+DROP TABLE caught;
+DROP ROLE regress_flakeid_thief, regress_flakeid_user;

@@ -1,0 +1,194 @@
+-- Leases: the coordinator's side, and who may do what. What needs several servers is in test/t.
+SET client_min_messages = warning;
+CREATE EXTENSION flakeid;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+CREATE TABLE seen (name text PRIMARY KEY, node int, token uuid, lease_start timestamptz, lease_end timestamptz);
+SELECT flake_lease_realm_set('shop', nodes => 3, max_ttl => '1 min');
+
+-- Whole seconds, the length asked for, from now on.
+INSERT INTO seen SELECT 'a', * FROM flake_lease_acquire('shop', 'host a', '20 s');
+SELECT node, lease_end - lease_start AS length, lease_start = date_trunc('second', lease_start) AS whole,
+       lease_start <= clock_timestamp() AS now, lease_end > clock_timestamp() AS later
+FROM seen;
+-- Any free one, up to a largest node; a particular one.
+INSERT INTO seen SELECT 'c', * FROM flake_lease_acquire('shop', 'host c', '10.2 s', 2);
+SELECT node, lease_end - lease_start AS length FROM seen WHERE name = 'c';
+INSERT INTO seen SELECT 'b', * FROM flake_lease_acquire('shop', 'host b', '10 s', max_node => 1);
+SELECT node FROM seen WHERE name = 'b';
+\set VERBOSITY default
+-- No node twice, and none left.
+DO $$
+BEGIN
+    PERFORM flake_lease_acquire('shop', 'host d', '10 s', 1);
+EXCEPTION WHEN object_in_use THEN
+    RAISE WARNING '%', regexp_replace(SQLERRM, 'before .*', 'before ...');
+END $$;
+DO $$
+DECLARE
+    detail text;
+BEGIN
+    PERFORM flake_lease_acquire('shop', 'host d', '10 s');
+EXCEPTION WHEN configuration_limit_exceeded THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+    RAISE WARNING '% / % / %', SQLERRM, regexp_replace(detail, 'at 2.*,', 'at ...,'),
+        substring(detail FROM 'at (.*), unless')::timestamptz = (SELECT min(lease_end) FROM seen);
+END $$;
+\set VERBOSITY terse
+
+-- The end moves, the start does not; never back.
+SELECT flake_lease_renew(token, '60 s') > lease_end + interval '30 s' AS later FROM seen WHERE name = 'a';
+SELECT flake_lease_renew(token, '5 s') > lease_end + interval '30 s' AS not_back FROM seen WHERE name = 'a';
+SELECT h.lease_start = s.lease_start AS same_start, h.renewals, h.state
+FROM flake_leases AS h JOIN seen AS s USING (node, lease_start) WHERE s.name = 'a';
+
+-- Free when the last stamp has passed, or at the end when it is unknown.
+SELECT flake_lease_release(token, lease_start) = lease_start + interval '1 s' AS free FROM seen WHERE name = 'c';
+SELECT flake_lease_release(token, lease_start) = lease_start + interval '1 s' AS again FROM seen WHERE name = 'c';
+SELECT flake_lease_release(token, NULL) = lease_end AS at_end FROM seen WHERE name = 'b';
+SELECT flake_lease_renew(token, '60 s') FROM seen WHERE name = 'c';
+SELECT pg_sleep(extract(epoch FROM lease_start + interval '1.05 s' - clock_timestamp())) FROM seen WHERE name = 'c';
+INSERT INTO seen SELECT 'd', * FROM flake_lease_acquire('shop', 'host d', '10 s');
+SELECT d.node, d.lease_start >= c.lease_start + interval '1 s' AS after
+FROM seen AS c, seen AS d WHERE c.name = 'c' AND d.name = 'd';
+SELECT node, holder, state, last_stamp IS NOT NULL AS stamped FROM flake_leases ORDER BY node, lease_start;
+
+-- Half a second is rounded up; the last stamp lies inside the lease.
+SELECT flake_lease_release(token, lease_start + interval '1.5 s') = lease_start + interval '2 s' AS rounded
+FROM seen WHERE name = 'd';
+DO $$
+BEGIN
+    PERFORM flake_lease_release(token, lease_end + interval '1 min') FROM seen WHERE name = 'a';
+EXCEPTION WHEN datetime_field_overflow THEN
+    RAISE WARNING '%', regexp_replace(SQLERRM, 'stamp 2.* lies', 'stamp ... lies');
+END $$;
+SELECT flake_lease_release(gen_random_uuid(), now());
+
+-- What is refused.
+SELECT flake_lease_acquire('shop', 'host e', '2 min');
+SELECT flake_lease_acquire('shop', 'host e', '0 s');
+SELECT flake_lease_acquire('shop', 'host e', NULL);
+SELECT flake_lease_acquire('shop', '', '10 s');
+SELECT flake_lease_acquire('nowhere', 'host e', '10 s');
+SELECT flake_lease_acquire(NULL, 'host e', '10 s');
+SELECT flake_lease_acquire('shop', 'host e', '10 s', 3);
+SELECT flake_lease_acquire('shop', 'host e', '10 s', -1);
+SELECT flake_lease_renew(gen_random_uuid(), '10 s');
+SELECT flake_lease_realm_set('shop', nodes => 0);
+
+-- A lease outlives a crash: never without a synchronous commit.
+BEGIN;
+SET LOCAL synchronous_commit = off;
+SELECT count(*) FROM flake_lease_acquire('default', 'host f', '10 s');
+SHOW synchronous_commit;
+ROLLBACK;
+BEGIN;
+SET LOCAL synchronous_commit = remote_apply;
+SELECT count(*) FROM flake_lease_acquire('default', 'host f', '10 s');
+SHOW synchronous_commit;
+ROLLBACK;
+SELECT count(*) FROM flake_leases WHERE realm = 'default';
+
+-- A rest, and its end.
+SELECT flake_lease_begin_rest();
+DO $$
+BEGIN
+    PERFORM flake_lease_acquire('default', 'host g', '10 s');
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RAISE WARNING '%', regexp_replace(SQLERRM, 'before 2.*', 'before ...');
+END $$;
+SELECT flake_lease_renew(token, '60 s') > clock_timestamp() AS renewals_go_on FROM seen WHERE name = 'a';
+SELECT flake_lease_end_rest();
+SELECT count(*) FROM flake_lease_acquire('default', 'host g', '10 s');
+
+-- A holder that knows of a later end shows that renewals are missing.
+UPDATE seen SET lease_end = date_trunc('second', clock_timestamp()) + interval '30 s' WHERE name = 'a';
+UPDATE flake_lease_node AS n SET free_from = clock_timestamp() FROM seen AS s WHERE s.name = 'a' AND n.token = s.token;
+SELECT flake_lease_renew(token, '20 s', lease_end) >= lease_end AS kept FROM seen WHERE name = 'a';
+DO $$
+BEGIN
+    PERFORM flake_lease_acquire('default', 'host g', '10 s');
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RAISE WARNING '%', regexp_replace(SQLERRM, 'before 2.*', 'before ...');
+END $$;
+SELECT flake_lease_end_rest();
+
+-- Revoking, the clock, forgetting.
+SELECT flake_lease_revoke('shop', 0), flake_lease_revoke('shop', 0) IS NOT NULL AS again;
+SELECT setval('flake_lease_latest', (extract(epoch FROM now() + interval '1 h') * 1e6)::bigint) > 0 AS set;
+SELECT lease_start > now() + interval '59 min' AS held FROM flake_lease_acquire('default', 'host h', '10 s');
+SELECT flake_lease_repair_clock() > interval '59 min' AS repaired;
+SELECT lease_start < now() + interval '1 min' AS right FROM flake_lease_acquire('default', 'host h', '10 s');
+SELECT flake_lease_forget('infinity') >= 0 AS forgotten;
+
+-- A generator may take, renew and release leases, and nothing else; everybody else none of it.
+CREATE ROLE flakeid_regress_generator IN ROLE flakeid_generator;
+CREATE ROLE flakeid_regress_other;
+SET ROLE flakeid_regress_generator;
+SELECT count(*) FROM flake_lease_acquire('default', 'host i', '10 s') AS l, flake_lease_renew(l.token, '20 s');
+SELECT flake_lease_release(gen_random_uuid(), now());
+RESET ROLE;
+SELECT role, p.proname
+FROM pg_proc AS p, unnest('{flakeid_regress_generator,flakeid_regress_other}'::text[]) AS role
+WHERE p.proname LIKE 'flake_lease%' AND has_function_privilege(role, p.oid, 'EXECUTE')
+ORDER BY role, proname COLLATE "C";
+-- (What a dump carries is for everyone to read: settings of realms, and that leases were handed out.)
+SELECT role, c.relname
+FROM pg_class AS c, unnest('{flakeid_regress_generator,flakeid_regress_other}'::text[]) AS role
+WHERE c.relname LIKE 'flake_lease%' AND c.relkind IN ('r', 'v', 'S')
+  AND (has_table_privilege(role, c.oid, 'SELECT') OR has_table_privilege(role, c.oid, 'INSERT')
+       OR has_table_privilege(role, c.oid, 'UPDATE') OR has_table_privilege(role, c.oid, 'DELETE'))
+ORDER BY role, relname COLLATE "C";
+DROP ROLE flakeid_regress_generator, flakeid_regress_other;
+
+-- A hostile search_path changes nothing.
+CREATE SCHEMA hostile;
+CREATE FUNCTION hostile.date_trunc(text, timestamptz) RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'infinity'::timestamptz $$;
+CREATE FUNCTION hostile.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'infinity'::timestamptz $$;
+SET search_path = hostile, public, pg_catalog;
+SELECT lease_end < pg_catalog.now() + interval '1 min' AS unharmed FROM flake_lease_acquire('default', 'host j', '10 s');
+RESET search_path;
+DROP SCHEMA hostile CASCADE;
+
+-- Settings of the generator's side.
+SELECT context, setting FROM pg_settings WHERE name = 'flakeid.coordinator';
+\set VERBOSITY default
+DO $$ BEGIN PERFORM flake_next(); END $$;
+SET flakeid.node = 'auto';
+SELECT flake_next();
+RESET flakeid.node;
+ALTER SYSTEM SET flakeid.coordinator = 'host=db password=secret';
+ALTER SYSTEM SET flakeid.coordinator = 'postgresql://u:secret@db/ids';
+ALTER SYSTEM SET flakeid.coordinator = 'no such thing';
+\set VERBOSITY terse
+CREATE ROLE flakeid_regress_other;
+SET ROLE flakeid_regress_other;
+DO $$
+BEGIN
+    PERFORM current_setting('flakeid.coordinator');
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE WARNING 'not shown';
+END $$;
+SELECT count(*) FROM pg_settings WHERE name = 'flakeid.coordinator';
+RESET ROLE;
+DROP ROLE flakeid_regress_other;
+
+-- The default node and logical replication.
+\set VERBOSITY default
+RESET client_min_messages;
+CREATE TABLE published (id flake PRIMARY KEY);
+SET client_min_messages = error;
+CREATE PUBLICATION everything FOR TABLE published;
+RESET client_min_messages;
+\c
+SELECT flake_next() > 0 AS warned;
+SELECT flake_next('sonyflake') > 0 AS once;
+\c
+SET flakeid.node = 1;
+SELECT flake_next() > 0 AS silent;
+DROP PUBLICATION everything;
+DROP TABLE published, seen;
+DROP EXTENSION flakeid;

@@ -1,0 +1,189 @@
+// Finding ids by time: flake_floor, flake_ceil and id <@ tstzrange, which the planner rewrites to
+// comparisons with them, so that indexes and partition pruning serve.
+#include "clock.hpp"
+#include "reader.hpp"
+
+extern "C" {
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/rangetypes.h"
+#include "utils/typcache.h"
+}
+
+using namespace flakeid;
+
+namespace {
+
+// Ids from `first` to `last`; none when first is larger.
+struct IdRange {
+    int64_t first;
+    int64_t last;
+};
+
+constexpr IdRange no_ids = {PG_INT64_MAX, PG_INT64_MIN};
+
+void require_time_order(const Reader& reader)
+{
+    if (!time_ordered(reader.layout)) {
+        ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                errmsg("ids of layout \"%s\" have no time order", reader.name),
+                reader.layout.enciphered
+                    ? errdetail("Enciphered ids are spread evenly over all numbers.")
+                    : errdetail("Their highest field is not the time."),
+                errhint("Compare flake_timestamp(id) instead."));
+    }
+}
+
+// Time bounds as multiples of a tick, clamped to [-1, max_tick + 1], which stand for everything
+// before and after the layout's life.
+int64_t clamped(const Layout& layout, int64_t tick)
+{
+    return Max(-1, Min(tick, static_cast<int64_t>(layout.max_tick) + 1));
+}
+
+int64_t first_tick_at_or_after(const Layout& layout, int64_t us)
+{
+    const int64_t tick = clamped(layout, tick_of_us(layout, us));
+    int64_t start;
+    const bool exact =
+        tick >= 0 && tick_start_us(layout, static_cast<uint64_t>(tick), &start) && start == us;
+    return clamped(layout, exact ? tick : tick + 1);
+}
+
+int64_t last_tick_at_or_before(const Layout& layout, int64_t us)
+{
+    return clamped(layout, tick_of_us(layout, us));
+}
+
+int64_t lowest_id(const Layout& layout, int64_t tick)
+{
+    return tick << layout.time_shift;
+}
+
+int64_t highest_id(const Layout& layout, int64_t tick)
+{
+    return lowest_id(layout, tick) | ((INT64CONST(1) << layout.time_shift) - 1);
+}
+
+// The tick of a moment, clamped to the layout's life.
+int64_t tick_within_life(const Layout& layout, TimestampTz timestamp)
+{
+    if (TIMESTAMP_IS_NOBEGIN(timestamp)) {
+        return 0;
+    }
+    const auto last = static_cast<int64_t>(layout.max_tick);
+    if (TIMESTAMP_IS_NOEND(timestamp)) {
+        return last;
+    }
+    return Max(0, Min(last_tick_at_or_before(layout, us_since_1970(timestamp)), last));
+}
+
+// The ids whose tick begins in the range.
+IdRange ids_in_range(const Reader& reader, RangeType* range)
+{
+    require_time_order(reader);
+    const Layout& layout = reader.layout;
+    RangeBound lower, upper;
+    bool empty;
+    TypeCacheEntry* type = lookup_type_cache(RangeTypeGetOid(range), TYPECACHE_RANGE_INFO);
+    range_deserialize(type, range, &lower, &upper, &empty);
+    if (empty) {
+        return no_ids;
+    }
+    const auto max_tick = static_cast<int64_t>(layout.max_tick);
+    int64_t first = 0;
+    int64_t last = max_tick;
+    const TimestampTz from = lower.infinite ? DT_NOBEGIN : DatumGetTimestampTz(lower.val);
+    const TimestampTz to = upper.infinite ? DT_NOEND : DatumGetTimestampTz(upper.val);
+    if (TIMESTAMP_IS_NOEND(from) || TIMESTAMP_IS_NOBEGIN(to)) {
+        return no_ids;
+    }
+    if (!TIMESTAMP_IS_NOBEGIN(from)) {
+        const int64_t us = us_since_1970(from);
+        first = Max(0, lower.inclusive ? first_tick_at_or_after(layout, us)
+                                       : last_tick_at_or_before(layout, us) + 1);
+    }
+    if (!TIMESTAMP_IS_NOEND(to)) {
+        const int64_t us = us_since_1970(to);
+        last = Min(max_tick, upper.inclusive ? last_tick_at_or_before(layout, us)
+                                             : first_tick_at_or_after(layout, us) - 1);
+    }
+    return first > last ? no_ids : IdRange{lowest_id(layout, first), highest_id(layout, last)};
+}
+
+Oid int8_operator(const char* name)
+{
+    return OpernameGetOprid(
+        list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup(name))), INT8OID, INT8OID);
+}
+
+Expr* compare(Node* id, const char* op, const char* bound, Oid schema, Node* range)
+{
+    Oid argument = exprType(range);
+    List* name = list_make2(makeString(get_namespace_name(schema)), makeString(pstrdup(bound)));
+    Expr* call = reinterpret_cast<Expr*>(makeFuncExpr(
+        LookupFuncName(name, 1, &argument, false), INT8OID, list_make1(copyObjectImpl(range)),
+        InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+    return make_opclause(int8_operator(op), BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)),
+                         call, InvalidOid, InvalidOid);
+}
+
+} // namespace
+
+FLAKEID_FUNCTION(flakeid_floor)
+{
+    const Reader& reader = reader_of(fcinfo, 1);
+    require_time_order(reader);
+    return Int64GetDatum(
+        lowest_id(reader.layout, tick_within_life(reader.layout, PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+FLAKEID_FUNCTION(flakeid_ceil)
+{
+    const Reader& reader = reader_of(fcinfo, 1);
+    require_time_order(reader);
+    return Int64GetDatum(
+        highest_id(reader.layout, tick_within_life(reader.layout, PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+FLAKEID_FUNCTION(flakeid_range_floor)
+{
+    return Int64GetDatum(ids_in_range(reader_of(fcinfo, 1), PG_GETARG_RANGE_P(0)).first);
+}
+
+FLAKEID_FUNCTION(flakeid_range_ceil)
+{
+    return Int64GetDatum(ids_in_range(reader_of(fcinfo, 1), PG_GETARG_RANGE_P(0)).last);
+}
+
+FLAKEID_FUNCTION(flakeid_in_range)
+{
+    const int64_t id = PG_GETARG_INT64(0);
+    const IdRange ids = ids_in_range(reader_of(fcinfo, 2), PG_GETARG_RANGE_P(1));
+    return BoolGetDatum(ids.first <= id && id <= ids.last);
+}
+
+// Rewrites id <@ range to id >= flake_range_floor(range) AND id <= flake_range_ceil(range). The
+// calls stay calls of STABLE functions, so that a cached plan follows a change of flakeid.layout.
+FLAKEID_FUNCTION(flakeid_in_range_support)
+{
+    auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+    if (!IsA(request, SupportRequestSimplify)) {
+        return PointerGetDatum(nullptr);
+    }
+    const FuncExpr* call = reinterpret_cast<SupportRequestSimplify*>(request)->fcall;
+    auto* id = static_cast<Node*>(linitial(call->args));
+    auto* range = static_cast<Node*>(lsecond(call->args));
+    // Each argument is evaluated twice.
+    if (contain_volatile_functions(id) || contain_volatile_functions(range) ||
+        contain_subplans(id) || contain_subplans(range)) {
+        return PointerGetDatum(nullptr);
+    }
+    const Oid schema = get_func_namespace(call->funcid);
+    return PointerGetDatum(
+        make_andclause(list_make2(compare(id, ">=", "flake_range_floor", schema, range),
+                                  compare(id, "<=", "flake_range_ceil", schema, range))));
+}

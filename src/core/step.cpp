@@ -1,0 +1,82 @@
+#include "step.hpp"
+
+namespace flakeid {
+
+namespace {
+
+template <typename T> T smaller(T a, T b) {
+    return a < b ? a : b;
+}
+
+template <typename T> T larger(T a, T b) {
+    return a > b ? a : b;
+}
+
+int bits_of(uint64_t mask) {
+    int bits = 0;
+    while (mask != 0) {
+        bits++;
+        mask >>= 1;
+    }
+    return bits;
+}
+
+} // namespace
+
+WordShape word_shape(const Layout& layout) {
+    WordShape shape{};
+    shape.sequence_bits = static_cast<uint8_t>(bits_of(layout.max_sequence));
+    shape.tick_bits = layout.time_bits;
+    shape.has_back = layout.back_bits > 0;
+    shape.max_tick = layout.max_tick;
+    shape.max_back = layout.max_back;
+    return shape;
+}
+
+Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want) {
+    const uint64_t last_of_sequence = max_sequence(shape);
+    const uint64_t reach = limits.now + limits.ahead;
+    const uint64_t highest_tick = smaller(reach, shape.max_tick);
+    const uint64_t start = larger(last, limits.first);
+    uint64_t back = word_back(shape, start);
+    // No id is ever issued past the limit: the clock was further than it is now.
+    const bool raise = shape.has_back && back < shape.max_back && word_tick(shape, start) > reach;
+    const uint64_t end = word_of(shape, back, shape.max_tick, last_of_sequence);
+    if (limits.now > shape.max_tick || back > shape.max_back ||
+        (!raise && (last >= end || start > end))) {
+        return {Verdict::exhausted, 0, start, 0};
+    }
+    uint64_t word = larger(last + 1, limits.first);
+    if (raise) {
+        back++;
+    }
+    word = larger(word, word_of(shape, back, limits.now, 0));
+    if (want.in_one_tick && word_sequence(shape, word) + want.count - 1 > last_of_sequence) {
+        if (word_tick(shape, word) == shape.max_tick) {
+            return {Verdict::exhausted, 0, word, 0};
+        }
+        word = (word | last_of_sequence) + 1;
+    }
+    const uint64_t tick = word_tick(shape, word);
+    if (tick > highest_tick) {
+        return {Verdict::wait, 0, word, tick - highest_tick};
+    }
+    const uint64_t highest =
+        smaller(word_of(shape, back, highest_tick, last_of_sequence), limits.last);
+    const uint64_t needed = want.in_one_tick ? want.count - 1 : 0;
+    if (word > highest || highest - word < needed) {
+        return {Verdict::extend, 0, word, 0};
+    }
+    const uint64_t room = highest - word;
+    return {Verdict::issue, room < want.count ? static_cast<uint32_t>(room) + 1 : want.count, word, 0};
+}
+
+Stretch stretch_of(const WordShape& shape, const Limits& limits)
+{
+    const uint64_t first = word_of(shape, word_back(shape, limits.last), limits.now, 0);
+    const uint64_t end = smaller(first + max_sequence(shape), limits.last);
+    const bool empty = limits.now > shape.max_tick || limits.first > first || end < first;
+    return {first, empty ? 0 : end - first};
+}
+
+} // namespace flakeid

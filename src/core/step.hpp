@@ -1,0 +1,97 @@
+// The rule of the generator: which word comes after the last one. Pure: time and state are arguments.
+//
+// A word is back, tick and sequence side by side, in this order whatever the order in the id, so
+// that a later id of one node always has a larger word. The node is not part of it.
+#pragma once
+
+#include "layout.hpp"
+
+#include <cstdint>
+
+namespace flakeid {
+
+// What the step needs to know of a layout.
+struct WordShape {
+    uint8_t sequence_bits; // usable ones
+    uint8_t tick_bits;
+    bool has_back;
+    uint64_t max_tick;
+    uint64_t max_back;
+};
+
+WordShape word_shape(const Layout& layout);
+
+inline uint64_t max_sequence(const WordShape& shape) {
+    return (UINT64_C(1) << shape.sequence_bits) - 1;
+}
+
+inline uint64_t word_of(const WordShape& shape, uint64_t back, uint64_t tick, uint64_t sequence) {
+    const uint64_t high = shape.has_back ? back << shape.tick_bits : 0;
+    return (high | tick) << shape.sequence_bits | sequence;
+}
+
+inline uint64_t word_sequence(const WordShape& shape, uint64_t word) {
+    return word & max_sequence(shape);
+}
+
+inline uint64_t word_tick(const WordShape& shape, uint64_t word) {
+    return word >> shape.sequence_bits & ((UINT64_C(1) << shape.tick_bits) - 1);
+}
+
+inline uint64_t word_back(const WordShape& shape, uint64_t word) {
+    return shape.has_back ? word >> (shape.sequence_bits + shape.tick_bits) : 0;
+}
+
+// The id without its node.
+inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, uint64_t word) {
+    return word_tick(shape, word) << layout.time_shift |
+           word_sequence(shape, word) << layout.sequence_shift |
+           (shape.has_back ? word_back(shape, word) << layout.back_shift : 0);
+}
+
+// All that bounds a draw besides the last word.
+struct Limits {
+    uint64_t now;   // tick of the wall clock
+    uint64_t ahead; // ticks that an id may lie before the wall clock
+    uint64_t first; // no word below this one
+    uint64_t last;  // no word above this one until the horizon is extended
+};
+
+struct Want {
+    uint32_t count;   // ids wanted, at least 1
+    bool in_one_tick; // all of them in one tick; count is at most max_sequence + 1
+};
+
+enum class Verdict {
+    issue,     // words [word, word + count) may be issued
+    extend,    // `word` lies above limits.last: extend the horizon to it, then ask again
+    wait,      // `word` lies too far ahead of the clock: its tick is too_far ticks past the limit
+    exhausted, // the layout's last tick has passed
+};
+
+struct Draw {
+    Verdict verdict;
+    uint32_t count;
+    uint64_t word;
+    uint64_t too_far;
+};
+
+// The next word after `last`, the word issued last (0: none yet; the word 0 is never issued). A clock that went back by more
+// than limits.ahead raises the back field where the layout has one left.
+Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want);
+
+// The common case of the step: words of the tick limits.now, from its first one on, after each of
+// which step() issues the next one.
+struct Stretch {
+    uint64_t first;
+    uint64_t length;
+};
+
+Stretch stretch_of(const WordShape& shape, const Limits& limits);
+
+inline bool in_stretch(const Stretch& stretch, uint64_t last)
+{
+    return last - stretch.first < stretch.length;
+}
+
+} // namespace flakeid

@@ -1,0 +1,100 @@
+// What layouts allow, and the settings in effect: the functions behind the views flake_layouts and
+// flake_status.
+#include "clock.hpp"
+#include "errors.hpp"
+#include "generator.hpp"
+#include "settings.hpp"
+
+extern "C" {
+#include "utils/array.h"
+}
+
+using namespace flakeid;
+
+namespace {
+
+Datum moment_datum(int64_t us)
+{
+    TimestampTz timestamp;
+    if (!to_timestamptz(us, &timestamp)) {
+        timestamp = DT_NOEND;
+    }
+    return TimestampTzGetDatum(timestamp);
+}
+
+// Ids that one node can make in a second in the long run.
+int64_t ids_per_second(const Layout& layout)
+{
+    return static_cast<int64_t>((static_cast<uint64_t>(layout.max_sequence) + 1) * us_per_s /
+                                static_cast<uint64_t>(layout.tick_us));
+}
+
+} // namespace
+
+FLAKEID_FUNCTION(flakeid_preset_names)
+{
+    (void)fcinfo;
+    auto* names = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<size_t>(preset_count)));
+    for (int i = 0; i < preset_count; i++) {
+        names[i] = CStringGetTextDatum(presets[i].name);
+    }
+    return PointerGetDatum(construct_array(names, preset_count, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+FLAKEID_FUNCTION(flakeid_layout)
+{
+    TupleDesc row;
+    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE) {
+        elog(ERROR, "return type must be a row type");
+    }
+    char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+    Layout layout;
+    const LayoutError error = parse_layout_or_preset(name, strlen(name), &layout);
+    if (error.status != LayoutStatus::ok) {
+        throw_bad_layout(error, name, strlen(name));
+    }
+    const int64_t now_us = wall_us();
+    Datum values[] = {
+        CStringGetTextDatum(layout_text(layout)),
+        Int64GetDatum(ids_per_second(layout)),
+        Int64GetDatum(static_cast<int64_t>(layout.max_node) + 1),
+        moment_datum(layout.epoch_us),
+        moment_datum(end_us(layout)),
+        BoolGetDatum(layout.enciphered),
+        BoolGetDatum(layout.epoch_us <= now_us && now_us < end_us(layout)),
+    };
+    bool nulls[lengthof(values)] = {};
+    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+}
+
+FLAKEID_FUNCTION(flakeid_in_effect)
+{
+    InitMaterializedSRF(fcinfo, 0);
+    auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+    auto row = [&](const char* name, const char* value) {
+        Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(value)};
+        bool nulls[lengthof(values)] = {};
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    };
+    const Layout& layout = settings.layout;
+    const NodeSpan span = configured_span(layout);
+    const int64_t rate = ids_per_second(layout);
+    row("layout", layout_text(layout));
+    row("end of the layout", moment_text(end_us(layout)));
+    row("ids per second and node", psprintf(INT64_FORMAT, rate));
+    if (span.problem != nullptr) {
+        row("node", span.problem);
+    } else if (span.last > layout.max_node) {
+        row("node", psprintf("out of range: the layout has nodes 0 to %u", layout.max_node));
+    } else {
+        row("node", span.first == span.last ? psprintf("%u", span.first)
+                                            : psprintf("%u-%u", span.first, span.last));
+        row("ids per second", psprintf(INT64_FORMAT, rate * (span.last - span.first + 1)));
+    }
+    row("secret", settings.secret_file[0] != '\0' ? "from flakeid.secret_file"
+                  : !settings.has_secret          ? "none"
+                  : settings.preloaded            ? "from flakeid.secret"
+                                                  : "not honoured: flakeid is not preloaded");
+    row("preloaded", settings.preloaded ? "yes" : "no");
+    return static_cast<Datum>(0);
+}

@@ -1,0 +1,12 @@
+#include "lease.hpp"
+#include "settings.hpp"
+#include "shared.hpp"
+
+FLAKEID_EXPORT(PG_MODULE_MAGIC; void _PG_init(void);)
+
+void _PG_init(void)
+{
+    flakeid::settings_init();
+    flakeid::shared_init();
+    flakeid::keeper_init();
+}

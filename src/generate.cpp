@@ -1,0 +1,147 @@
+// flake_next and its kin: the SQL functions that make ids.
+#include "errors.hpp"
+#include "generator.hpp"
+#include "named.hpp"
+
+using namespace flakeid;
+
+namespace {
+
+// Ids made at once where many are wanted: the cipher takes eight side by side.
+constexpr uint32_t batch = 64;
+
+// The generator of argument `arg`, or of the settings where there is none or it is null.
+Generator& generator_of(FunctionCallInfo fcinfo, int arg)
+{
+    const Oid function = fcinfo->flinfo->fn_oid;
+    if (arg >= PG_NARGS() || PG_ARGISNULL(arg)) {
+        return configured_generator(function);
+    }
+    auto& named = named_argument<Generator>(fcinfo, arg);
+    if (unlikely(!still_good(named.value))) {
+        make_named(named.value, named.name, named.length, function);
+    }
+    return named.value;
+}
+
+uint64_t next_word(Generator& g)
+{
+    if (likely(settings.cache == 1)) {
+        return draw_one(g);
+    }
+    if (!cached_word_serves(g)) {
+        draw_cache(g, static_cast<uint32_t>(settings.cache));
+    }
+    return g.cached++;
+}
+
+uint32_t positive_count(FunctionCallInfo fcinfo, int32 least)
+{
+    if (PG_ARGISNULL(0)) {
+        ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                errmsg("number of ids must not be null"));
+    }
+    const int32 n = PG_GETARG_INT32(0);
+    if (n < least) {
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("number of ids must be at least %d, not %d", least, n));
+    }
+    return static_cast<uint32_t>(n);
+}
+
+} // namespace
+
+FLAKEID_FUNCTION(flakeid_next)
+{
+    Generator& g = generator_of(fcinfo, 0);
+    return Int64GetDatum(id_of_word(g, next_word(g)));
+}
+
+FLAKEID_FUNCTION(flakeid_next_many)
+{
+    // Words that were drawn belong to the node they were drawn for, so the generator is a copy that
+    // outlives a change of the settings.
+    struct Progress {
+        Generator generator;
+        Draw drawn;
+        uint32_t wanted;
+        uint32_t made, returned; // of `ids`
+        uint64_t ids[batch];
+    };
+    if (SRF_IS_FIRSTCALL()) {
+        FuncCallContext* first = SRF_FIRSTCALL_INIT();
+        auto* progress = static_cast<Progress*>(
+            MemoryContextAllocZero(first->multi_call_memory_ctx, sizeof(Progress)));
+        const Oid function = fcinfo->flinfo->fn_oid;
+        progress->wanted = positive_count(fcinfo, 0);
+        if (PG_ARGISNULL(1)) {
+            progress->generator = configured_generator(function);
+            progress->generator.name =
+                MemoryContextStrdup(first->multi_call_memory_ctx, progress->generator.name);
+        } else {
+            MemoryContext caller = MemoryContextSwitchTo(first->multi_call_memory_ctx);
+            char* name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+            MemoryContextSwitchTo(caller);
+            make_named(progress->generator, name, strlen(name), function);
+        }
+        first->user_fctx = progress;
+    }
+    FuncCallContext* context = SRF_PERCALL_SETUP();
+    auto* progress = static_cast<Progress*>(context->user_fctx);
+    if (progress->returned == progress->made) {
+        if (progress->wanted == 0) {
+            SRF_RETURN_DONE(context);
+        }
+        Draw& drawn = progress->drawn;
+        if (drawn.count == 0) {
+            drawn = draw(progress->generator, {progress->wanted, false});
+        }
+        progress->made = Min(drawn.count, batch);
+        progress->returned = 0;
+        ids_of_words(progress->generator, drawn.word, progress->made, progress->ids);
+        drawn.word += progress->made;
+        drawn.count -= progress->made;
+        progress->wanted -= progress->made;
+    }
+    SRF_RETURN_NEXT(context,
+                    Int64GetDatum(static_cast<int64_t>(progress->ids[progress->returned++])));
+}
+
+FLAKEID_FUNCTION(flakeid_block)
+{
+    const uint32_t n = positive_count(fcinfo, 1);
+    Generator& g = generator_of(fcinfo, 1);
+    if (n - 1 > max_sequence(g.shape)) {
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                errmsg("a block of %u ids does not fit into one tick", n),
+                errdetail("A tick of layout \"%s\" holds " UINT64_FORMAT " ids.", g.name,
+                          max_sequence(g.shape) + 1),
+                errhint("Ask for fewer ids, or use flake_next_many()."));
+    }
+    return Int64GetDatum(id_of_word(g, draw(g, {n, true}).word));
+}
+
+FLAKEID_FUNCTION(flakeid_raise_horizon)
+{
+    const TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);
+    if (TIMESTAMP_NOT_FINITE(moment) || us_since_1970(moment) > last_stamp_us) {
+        ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+                errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
+    }
+    const Oid function = fcinfo->flinfo->fn_oid;
+    horizon_raise(horizon_attach(function), us_since_1970(moment), function);
+    PG_RETURN_VOID();
+}
+
+FLAKEID_FUNCTION(flakeid_repair_horizon)
+{
+    const Oid function = fcinfo->flinfo->fn_oid;
+    return BoolGetDatum(horizon_repair(horizon_attach(function), wall_us(), function));
+}
+
+FLAKEID_FUNCTION(flakeid_accept_clock)
+{
+    (void)fcinfo;
+    pg_atomic_write_u64(shared_clock_offset(), static_cast<uint64_t>(wall_us() - uptime_us()));
+    PG_RETURN_VOID();
+}

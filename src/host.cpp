@@ -1,0 +1,66 @@
+#include "host.hpp"
+
+#include "server.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <unistd.h>
+
+namespace flakeid {
+
+namespace {
+
+constexpr int host_name_size = 256;  // HOST_NAME_MAX of Linux is 64
+constexpr size_t longest_number = 9; // digits that 32 bits hold whatever they are
+
+bool is_private(uint32_t address)
+{
+    return address >> 24 == 10 || address >> 20 == (172 << 4 | 1) ||
+           address >> 16 == (192 << 8 | 168);
+}
+
+} // namespace
+
+bool hostname_node(uint32_t* node)
+{
+    char name[host_name_size] = "";
+    if (gethostname(name, sizeof name - 1) != 0) {
+        return false;
+    }
+    // The name of a machine may carry its domain.
+    const size_t end = strcspn(name, ".");
+    size_t start = end;
+    while (start > 0 && isdigit(static_cast<unsigned char>(name[start - 1]))) {
+        start--;
+    }
+    if (start == end || end - start > longest_number) {
+        return false;
+    }
+    name[end] = '\0';
+    *node = static_cast<uint32_t>(strtoul(name + start, nullptr, 10));
+    return true;
+}
+
+bool address_node(uint32_t mask, uint32_t* node)
+{
+    ifaddrs* interfaces;
+    if (getifaddrs(&interfaces) != 0) {
+        return false;
+    }
+    uint32_t found = 0;
+    for (const ifaddrs* at = interfaces; at != nullptr && found == 0; at = at->ifa_next) {
+        if (at->ifa_addr != nullptr && at->ifa_addr->sa_family == AF_INET &&
+            (at->ifa_flags & IFF_UP) != 0) {
+            sockaddr_in address;
+            memcpy(&address, at->ifa_addr, sizeof address);
+            const uint32_t value = ntohl(address.sin_addr.s_addr);
+            found = is_private(value) ? value : 0;
+        }
+    }
+    freeifaddrs(interfaces);
+    *node = found & mask;
+    return found != 0;
+}
+
+} // namespace flakeid

@@ -1,0 +1,65 @@
+// The layout that a function reads ids with, decoded once per query.
+#pragma once
+
+#include "clock.hpp"
+#include "core/layout.hpp"
+#include "errors.hpp"
+#include "secret.hpp"
+#include "server.hpp"
+#include "settings.hpp"
+
+namespace flakeid {
+
+struct Reader {
+    Layout layout;
+    const char* name;    // as the user named it
+    uint64_t generation; // of the settings that it is good for in every call; 0: look again
+    Oid checked;         // who may read enciphered ids, as far as it is known
+};
+
+// The reader of layout argument `arg`, or of flakeid.layout where the function has no such
+// argument. For an enciphered layout, an error unless the current user may look into its ids.
+Reader& find_reader(FunctionCallInfo fcinfo, int arg);
+
+inline const Reader& reader_of(FunctionCallInfo fcinfo, int arg)
+{
+    auto* reader = static_cast<Reader*>(fcinfo->flinfo->fn_extra);
+    if (unlikely(reader == nullptr || reader->generation != settings.generation)) {
+        reader = &find_reader(fcinfo, arg);
+    }
+    if (reader->layout.enciphered) {
+        require_decrypt_right(fcinfo, &reader->checked);
+    }
+    return *reader;
+}
+
+// Raw id of an id, deciphered where the layout wants that. An error for an id outside the layout.
+inline uint64_t raw_id(const Reader& reader, int64_t id)
+{
+    auto raw = static_cast<uint64_t>(id);
+    if (reader.layout.enciphered) {
+        raw = sparx_decrypt(configured_key(), raw);
+    }
+    if (unlikely(outside_layout(reader.layout, raw))) {
+        throw_outside_layout(id, reader.name);
+    }
+    return raw;
+}
+
+// Id of a raw id.
+int64_t id_of_raw(const Reader& reader, uint64_t raw);
+
+[[noreturn]] void throw_no_timestamp(const Reader& reader, uint64_t tick);
+
+// Start of a tick; an error where the type timestamptz cannot hold it.
+inline TimestampTz timestamp_of_tick(const Reader& reader, uint64_t tick)
+{
+    int64_t us;
+    TimestampTz timestamp;
+    if (unlikely(!tick_start_us(reader.layout, tick, &us) || !to_timestamptz(us, &timestamp))) {
+        throw_no_timestamp(reader, tick);
+    }
+    return timestamp;
+}
+
+} // namespace flakeid

@@ -1,0 +1,79 @@
+// PostgreSQL, for every file of the server side, and what differs between its versions (in the
+// shape of the newest one).
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/parallel.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "commands/sequence.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "parser/parse_func.h"
+#include "storage/bufmgr.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/guc_tables.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+}
+
+// Soft input errors came with 16 (commit d9f7f5d32f).
+#if PG_VERSION_NUM < 160000
+#define ereturn(context, dummy_value, ...)                                                         \
+    do {                                                                                           \
+        ereport(ERROR, __VA_ARGS__);                                                               \
+        return dummy_value;                                                                        \
+    } while (0)
+#endif
+
+// Memory of settings: malloc'ed up to 15, guc_malloc'ed since 16 (commit 407b50f2d4).
+#if PG_VERSION_NUM < 160000
+#define guc_malloc(elevel, size) malloc(size)
+#define guc_free(pointer) free(pointer)
+#endif
+
+// The list of settings comes with its length since 16 (commit 3057465acf).
+#if PG_VERSION_NUM < 160000
+inline config_generic** get_guc_variables(int* count)
+{
+    *count = GetNumConfigOptions();
+    return get_guc_variables();
+}
+#endif
+
+// One function for the privileges of every kind of object came with 16 (commit c727f511bd).
+#if PG_VERSION_NUM < 160000
+#define function_aclcheck(oid, role, mode) pg_proc_aclcheck(oid, role, mode)
+#else
+#define function_aclcheck(oid, role, mode) object_aclcheck(ProcedureRelationId, oid, role, mode)
+#endif
+
+// What the server looks up in the library; all else is hidden. PGDLLEXPORT does this since 16
+// (commit 089480c077).
+#define FLAKEID_EXPORT(...)                                                                        \
+    _Pragma("GCC visibility push(default)") extern "C" {__VA_ARGS__} _Pragma("GCC visibility pop")
+
+// An SQL function of the extension.
+#define FLAKEID_FUNCTION(name)                                                                     \
+    FLAKEID_EXPORT(PG_FUNCTION_INFO_V1(name); Datum name(PG_FUNCTION_ARGS);)                       \
+    Datum name(PG_FUNCTION_ARGS)

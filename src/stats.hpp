@@ -1,0 +1,45 @@
+// Counters of the server, always on. A session counts for itself and adds up at the end of each
+// transaction, so that a draw touches no shared memory for them.
+#pragma once
+
+#include "server.hpp"
+
+namespace flakeid {
+
+// In shared memory; all since `reset_at`.
+struct Stats {
+    pg_atomic_uint64 issued;
+    pg_atomic_uint64 largest_ahead_us; // that an id was stamped before the wall clock
+    pg_atomic_uint64 waits;            // draws that had to wait
+    pg_atomic_uint64 waited_us;
+    pg_atomic_uint64 set_backs; // of the wall clock, as far as they were seen
+    pg_atomic_uint64 largest_set_back_us;
+    pg_atomic_uint64 extensions; // of horizons
+    pg_atomic_uint64 reset_at;   // TimestampTz
+
+    // To tell set-backs and leaps: wall clock minus uptime clock as last seen.
+    pg_atomic_uint64 latest_offset;
+    pg_atomic_uint64 logged_at; // steady clock
+};
+
+void stats_create(Stats* stats);
+
+// What this session issued and did not add up yet. Adding up begins with stats_begin().
+extern uint64_t issued_here;
+
+void stats_begin();
+
+inline void count_issued(uint32_t count)
+{
+    issued_here += count;
+}
+
+void count_ahead(int64_t us);
+void count_wait(int64_t us);
+void count_extension();
+
+// Compares the wall clock with the uptime clock, counts and logs what happened to it. Called when a
+// session sees the wall clock go back, and with every extension.
+void observe_clock();
+
+} // namespace flakeid

@@ -1,0 +1,164 @@
+# Nodes: from the host, spans, and how many there can be.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use FlakeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+#
+# What the host says. A library loaded before the C library answers for it, from a file: the name,
+# then interfaces as address, or as -address when it is down.
+#
+my $dir = PostgreSQL::Test::Utils::tempdir();
+my $host = "$dir/host";
+write_file("$dir/host.c", <<'C', 0644);
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int gethostname(char *name, size_t size)
+{
+	FILE *file = fopen(getenv("FLAKE_TEST_HOST"), "r");
+	if (file == NULL || fscanf(file, "%255s", name) != 1)
+		return -1;
+	fclose(file);
+	return 0;
+}
+
+int getifaddrs(struct ifaddrs **list)
+{
+	char word[256];
+	FILE *file = fopen(getenv("FLAKE_TEST_HOST"), "r");
+	struct ifaddrs **end = list;
+	*list = NULL;
+	if (file == NULL || fscanf(file, "%255s", word) != 1)
+		return -1;
+	while (fscanf(file, "%255s", word) == 1)
+	{
+		struct ifaddrs *next = calloc(1, sizeof *next);
+		struct sockaddr_in *address = calloc(1, sizeof *address);
+		int down = word[0] == '-';
+		address->sin_family = AF_INET;
+		next->ifa_name = strdup("eth");
+		next->ifa_flags = down ? 0 : IFF_UP;
+		if (strcmp(word, "none") != 0)
+		{
+			inet_pton(AF_INET, word + down, &address->sin_addr);
+			next->ifa_addr = (struct sockaddr *) address;
+		}
+		*end = next;
+		end = &next->ifa_next;
+	}
+	fclose(file);
+	return 0;
+}
+
+void freeifaddrs(struct ifaddrs *list)
+{
+	(void) list;
+}
+C
+system_or_bail('gcc', '-shared', '-fPIC', '-o', "$dir/host.so", "$dir/host.c");
+
+my $node = PostgreSQL::Test::Cluster->new('host');
+$node->init;
+write_file($host, "db-1\n");
+{
+	local $ENV{LD_PRELOAD} = join ' ', "$dir/host.so", $ENV{LD_PRELOAD} // ();
+	local $ENV{FLAKE_TEST_HOST} = $host;
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION flakeid');
+
+# The node of a new id, or how it is refused
+sub node_of
+{
+	my ($says, $source, $layout) = @_;
+	$layout //= 'snowflake';
+	write_file($host, "$says\n");
+	my $settings = "SET flakeid.node = '$source'; SET flakeid.layout = '$layout';";
+	my $refusal = refusal($node, "$settings SELECT flake_next()");
+	return $refusal ne '' ? $refusal : $node->safe_psql('postgres', "$settings SELECT flake_node(flake_next())");
+}
+
+my $no_number = "55000: this host has no node number\n"
+  . "detail: flakeid.node is hostname, which takes the number that ends the host name, and this host's name ends in none.\n"
+  . 'hint: Set flakeid.node to a number.';
+my %name = ('db-3' => 3, 'db3' => 3, 'db-0' => 0, 'db-007' => 7, '42' => 42, 'db-1023' => 1023, 'db-3.example.com' => 3,
+	'db-3.zone-5' => 3, 'postgres-12-4' => 4, 'db' => $no_number, 'db-3-replica' => $no_number, 'db.example.com7' => $no_number,
+	'db-1234567890' => $no_number);
+is(node_of($_, 'hostname'), $name{$_}, "host name $_") for sort keys %name;
+like(node_of('db-1024', 'hostname'), qr/^22003: node 1024 is out of range for layout "snowflake"\ndetail: Its nodes are 0 to 1023/, 'host name db-1024');
+is(node_of('db-1024', 'hostname', 'sonyflake2'), 1024, 'host name db-1024 with more bits');
+
+my $no_address = "55000: this host has no node number\n"
+  . "detail: flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and this host has none.\n"
+  . 'hint: Set flakeid.node to a number.';
+my @addresses = (
+	[ '10.0.0.5', 5 ], [ '10.255.255.255', 65535 ], [ '192.168.7.9', 7 * 256 + 9 ], [ '172.16.3.4', 3 * 256 + 4 ], [ '172.31.3.4', 3 * 256 + 4 ],
+	[ '127.0.0.1 10.0.1.5', 256 + 5 ], [ 'none 10.0.0.6', 6 ], [ '10.0.0.7 192.168.0.8', 7 ], [ '-10.0.0.7 192.168.0.8', 8 ], [ '8.8.8.8 10.0.0.9', 9 ],
+	[ '', $no_address ], [ '127.0.0.1', $no_address ], [ '172.15.0.1 172.32.0.1 11.0.0.1 9.255.255.255 192.167.0.1 192.169.0.1', $no_address ],
+	[ '-10.0.0.7', $no_address ]);
+is(node_of("db-1 $_->[0]", 'ip', 'sonyflake2'), $_->[1], "addresses $_->[0]") for @addresses;
+is(node_of('db-1 10.0.2.3', 'ip'), (2 * 256 + 3) % 1024, 'the low bits that the layout has');
+write_file($host, "db-12 10.0.0.5\n");
+is($node->safe_psql('postgres', q{SET flakeid.node = 'hostname'; SELECT value FROM flake_status WHERE name = 'node'}), '12', 'flake_status shows it');
+$node->stop;
+
+#
+# A span moves on when a tick is full: several sessions, each with all ids distinct and in the span
+#
+$node = server('span', "flakeid.node = '8-15'", "flakeid.layout = 'time:41:1ms node:10 sequence:4'", "flakeid.max_ahead = '1s'");
+my @drawn = draw_at_once($node, map { [ 'postgres', 'SELECT flake_next() FROM generate_series(1, 50000)' ] } 1 .. 4);
+is(counts(@drawn), '200000 of 200000', 'ids of a span are distinct');
+$node->safe_psql('postgres', 'CREATE TABLE drawn (id bigint)');
+$node->safe_psql('postgres', "COPY drawn FROM '$_'") for @drawn;
+is($node->safe_psql('postgres', 'SELECT string_agg(DISTINCT flake_node(id)::text, \' \') FROM drawn'), '10 11 12 13 14 15 8 9', 'of all its nodes');
+# One node has 16,000 a second; 200,000 ids in 8 nodes lie in 1.6 seconds, and in one in 12.5.
+cmp_ok($node->safe_psql('postgres', 'SELECT extract(epoch FROM flake_timestamp(max(id)) - flake_timestamp(min(id))) FROM drawn'), '<', 6,
+	'faster than one node makes them');
+is(refusal($node, "SET flakeid.node = '1020-1030'; SELECT flake_next()"),
+	"22003: node 1030 is out of range for layout \"time:41:1ms node:10 sequence:4\"\ndetail: Its nodes are 0 to 1023.\n"
+	  . 'hint: Set flakeid.node to a node of the layout, or use a layout with a wider node field.', 'a span past the last node');
+
+#
+# Generators are 256 for a server. Drawing fast over a wide span leaves some for others; only who
+# may name layouts and nodes uses them up.
+#
+$node->safe_psql('postgres', q{CREATE ROLE ordinary LOGIN; ALTER DATABASE postgres SET flakeid.node = '0-1023';
+	ALTER DATABASE postgres SET flakeid.layout = 'time:41:1ms node:10 sequence:1'});
+$node->restart;
+my @ordinary = (extra_params => [ '-U', 'ordinary' ]);
+is($node->safe_psql('postgres', q{SELECT count(DISTINCT id), flake_timestamp(max(id)) - flake_timestamp(min(id)) < interval '20 s'
+		FROM (SELECT flake_next() AS id FROM generate_series(1, 100000)) AS s}, @ordinary),
+	'100000|t', 'an ordinary role draws as fast as it can from 1024 nodes, which is much faster than from one (50 s)');
+my $nodes = $node->safe_psql('postgres', 'SELECT count(DISTINCT flake_node(flake_next())) FROM generate_series(1, 20000)', @ordinary);
+cmp_ok($nodes, '<=', 192, 'it has at most 192 of them');
+cmp_ok($nodes, '>', 100, 'and many');
+$node->safe_psql('postgres', q{ALTER DATABASE postgres SET flakeid.node = 0});
+for my $preset (split /\n/, $node->safe_psql('postgres', 'SELECT name FROM flake_layouts WHERE alive AND NOT enciphered'))
+{
+	is(refusal($node, "SELECT flake_next('$preset')", user => 'ordinary'), '', "then $preset has a generator");
+}
+my $all = q{DO $$ BEGIN FOR n IN 0 .. 400 LOOP PERFORM set_config('flakeid.node', n::text, true), flake_next('tsid'); END LOOP; END $$};
+my $taken = "53400: all 256 generators of the server are taken\n"
+  . "detail: Every combination of layout and node that was used since the server's start takes one.\n"
+  . 'hint: Use fewer layouts and nodes, and restart the server.';
+is(refusal($node, $all), $taken, 'a superuser uses them up');
+like(refusal($node, $all, user => 'ordinary'), qr/^42501/, 'an ordinary role does not come that far');
+is(refusal($node, "SET flakeid.node = 1000; SELECT flake_next('tsid')"), $taken, 'there is none for another node');
+is(refusal($node, q{SELECT flake_next(), flake_next('tsid'), flake_next('twitter')}, user => 'ordinary'), '', 'those that are there go on');
+$node->restart;
+is(refusal($node, "SET flakeid.node = 1000; SELECT flake_next('tsid')"), '', 'a restart frees them');
+$node->stop;
+
+done_testing();

@@ -1,0 +1,101 @@
+# Three servers, two Node.js programs and a Python program on leases of one realm: no id twice, each
+# inside its lease. Then what a hundred acquires at once, and one too many, get.
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
+use FindBin;
+use lib $FindBin::Bin;
+use IPC::Run qw(start finish run);
+use Leases;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $each = 400_000;
+my $coordinator = coordinator('coordinator', conf => "max_connections = 150\n");
+my @servers = map { generator("server$_", $coordinator, ttl => '6s') } 1 .. 3;
+
+# The programs, with what of them this machine has.
+my $clients = abs_path("$FindBin::Bin/../clients");
+my $dir = PostgreSQL::Test::Utils::tempdir;
+my @programs;
+SKIP:
+{
+	skip 'needs node and npm', 1 if system('npm --version >/dev/null 2>&1') != 0;
+	copy("$clients/$_", $dir) or die "$_: $!" for qw(package.json package-lock.json lease.mjs);
+	my $log;
+	ok(run([ 'npm', '--prefix', $dir, 'ci', '--no-audit', '--no-fund', '--cache', "$dir/cache" ],
+			'<', \undef, '>&', \$log), 'pg installed') or diag $log;
+	push @programs, [ 'node', "$dir/lease.mjs", 'default', "node$_", '6', $each ] for 1 .. 2;
+}
+my ($python) = grep { -x $_ && system("$_ -c 'import psycopg2' 2>/dev/null") == 0 }
+  qw(/usr/bin/python3 /usr/local/bin/python3);
+push @programs, [ $python, "$clients/lease.py", 'default', 'python', '6', $each ] if $python;
+note scalar(@programs), ' programs';
+
+my (@running, @printed, @errors);
+{
+	local %ENV = $coordinator->_get_env(PGDATABASE => 'postgres', PGUSER => scalar getpwuid($>));
+	for my $command (@programs, map { [ server($_) ] } @servers)
+	{
+		my $i = @running;
+		($printed[$i], $errors[$i]) = ('', '');
+		push @running, start($command, '<', \undef, '>', \$printed[$i], '2>', \$errors[$i]);
+	}
+}
+sub server
+{
+	my ($node) = @_;
+	# Quarters with pauses between, so that the draws go over several renewals.
+	return ('psql', '-XAtq', '-d', $node->connstr('postgres'),
+		map { ('-c', 'SELECT flake_next() FROM generate_series(1, ' . $each / 4 . ')',
+			'-c', 'DO $$BEGIN PERFORM pg_sleep(2); END$$') } 1 .. 4);
+}
+for my $i (0 .. $#running)
+{
+	finish($running[$i]);
+	is($? . $errors[$i], '0', 'drew: ' . ($programs[$i] ? "@{$programs[$i]}[0, 3]" : 'server'));
+	$printed[$i] =~ s/^\n//mg;
+	add_ids($coordinator, $printed[$i]);
+}
+leases_hold($coordinator, 'servers and programs', $each * @running);
+is( $coordinator->safe_psql('postgres', 'SELECT count(DISTINCT node) FROM flake_leases'),
+	scalar(@running), 'each had a node of its own');
+cmp_ok($coordinator->safe_psql('postgres', 'SELECT max(renewals) FROM flake_leases'), '>', 0, 'leases were renewed');
+$_->stop for @servers;
+ok( wait_until(sub {
+		$coordinator->safe_psql('postgres', "SELECT count(*) FROM flake_leases WHERE state = 'held'") eq '0' }),
+	'all are given back');
+
+# A hundred at the same instant.
+$coordinator->safe_psql('postgres', "SELECT flake_lease_realm_set('hundred', 1024)");
+my $gate = $coordinator->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+my @sessions = map {
+	my ($out, $err) = ('', '');
+	{ out => \$out, err => \$err,
+	  run => start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c',
+			'SELECT pg_advisory_lock_shared(1)', '-c', "SELECT node FROM flake_lease_acquire('hundred', 's$_', '60 s')" ],
+		'<', \undef, '>', \$out, '2>', \$err) }
+} 1 .. 100;
+$coordinator->poll_query_until('postgres',
+	"SELECT count(*) = 100 FROM pg_stat_activity WHERE wait_event = 'advisory'") or die 'sessions did not come';
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+finish($_->{run}) for @sessions;
+my %nodes = map { s/\s//gr => 1 } map { ${ $_->{out} } } @sessions;
+is(join('', map { ${ $_->{err} } } @sessions), '', 'a hundred acquires succeed');
+is(scalar(keys %nodes), 100, 'and get a hundred nodes');
+is( $coordinator->safe_psql('postgres',
+		"SELECT count(DISTINCT node) FROM generate_series(1, 924) AS i, LATERAL flake_lease_acquire('hundred', 'x' || i, '30 s')"),
+	924, 'the rest of 1,024');
+my $err = error_of($coordinator, "SELECT flake_lease_acquire('hundred', 'one too many', '60 s')");
+like($err, qr/all 1024 nodes of realm "hundred" are leased/, 'the 1,025th gets an error');
+my ($earliest) = $err =~ /The earliest comes free at (\S+ \S+?),/;
+is( $coordinator->safe_psql('postgres', "SELECT min(lease_end) = '$earliest' FROM flake_leases WHERE realm = 'hundred'"),
+	't', 'that says when one comes free');
+$gate->quit;
+$coordinator->stop;
+done_testing();

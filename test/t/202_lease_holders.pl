@@ -1,0 +1,171 @@
+# Generators that are killed, stopped, paused, copied, or lack what they need.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use IPC::Run qw(start finish);
+use Leases;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $ttl = 6;
+my $coordinator = coordinator('coordinator');
+# A role that may take leases, and nothing else.
+$coordinator->safe_psql('postgres', 'CREATE ROLE shop LOGIN IN ROLE flakeid_generator');
+my $where = sprintf 'host=%s port=%d dbname=postgres user=shop', $coordinator->host, $coordinator->port;
+my $server = generator('server', $coordinator, ttl => "${ttl}s", conninfo => $where);
+
+sub leases { return $coordinator->safe_psql('postgres', "SELECT $_[0] FROM flake_leases WHERE $_[1]") }
+sub draw { my ($node, $n) = @_; add_ids($coordinator, $node->safe_psql('postgres', "SELECT flake_next() FROM generate_series(1, $n)") . "\n"); return }
+
+sub keepers
+{
+	my ($node) = @_;
+	chomp(my ($pid) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/);
+	return scalar grep { /keeper of leases/ } `ps -o args= --ppid $pid`;
+}
+
+# Killed
+draw($server, 10000);
+is(leases('role', 'true'), 'shop', 'a role that may take leases takes one');
+my $first = leases('node', "state = 'held'");
+$server->stop('immediate');
+$server->start;
+draw($server, 10000);
+isnt(leases('node', 'true ORDER BY acquired_at DESC LIMIT 1'), $first, 'killed and started again: another node');
+leases_hold($coordinator, 'killed', 20000);
+
+$server->append_conf('postgresql.conf', "flakeid.node = 700\n");
+$server->reload;
+ok(wait_until(sub { draw($server, 10000) if error_of($server) eq ''; leases('count(*)', 'node = 700') eq '1' }), 'a node by its number');
+$server->stop('immediate');
+my $end = leases('lease_end', 'node = 700');
+$server->start;
+my $error = error_of($server);
+like($error, qr/node 700 is not leased to this server/, 'killed and started again: an error');
+like($error, qr/node 700 of realm "default" is not free before .* It is held by "[^"]+ server"/s, 'that says who holds the node');
+ok(wait_until(sub { error_of($server) eq '' }, 30), 'until the lease has ended');
+draw($server, 10000);
+is(leases('min(lease_start) >= ' . "'$end'", "node = 700 AND lease_end > '$end'"), 't', 'then a lease that starts later');
+leases_hold($coordinator, 'killed, with a number', 40000);
+
+# Clean stop under load
+my $dir = PostgreSQL::Test::Utils::tempdir;
+append_to_file("$dir/script", "SELECT flake_next() FROM generate_series(1, 20);\n" x 200000);
+my @load = map {
+	start([ 'psql', '-XAtq', '-d', $server->connstr('postgres'), '-f', "$dir/script" ], '<', '/dev/null', '>', "$dir/load$_", '2>', "$dir/err$_")
+} 1 .. 2;
+sleep 1;
+$server->stop;
+my $stopped = time;
+finish($_) for @load;
+my ($free) = split /\|/, leases('extract(epoch FROM lease_end), last_stamp', 'node = 700 ORDER BY lease_start DESC LIMIT 1');
+cmp_ok($free, '<', $stopped + 3, 'clean stop under load: the node is free when its last stamp has passed');
+is(leases('state', 'node = 700 ORDER BY lease_start DESC LIMIT 1'), 'released', 'and released');
+for (1 .. 2) { my @whole = slurp_file("$dir/load$_") =~ /^(\d{18,}\n)/mg; note scalar(@whole), ' ids under load'; add_ids($coordinator, join '', @whole) }
+leases_hold($coordinator, 'clean stop', 45000);
+$server->start;
+ok(wait_until(sub { error_of($server) eq '' }, 5), 'so the next start need not wait');
+
+# Paused past the end of the lease, all of it, while drawing: for six seconds at least
+$server->append_conf('postgresql.conf', "flakeid.node = auto\n");
+$server->restart;
+draw($server, 1);
+my ($postmaster) = slurp_file($server->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+append_to_file("$dir/paused", "SELECT extract(epoch FROM clock_timestamp()) AS before, flake_next() FROM generate_series(1, 3000000) AS g WHERE g % 1000 <> 0 OR pg_sleep(0.002) IS NOT NULL;\n");
+my $paused = start([ 'psql', '-XAt', '-F', ' ', '-v', 'FETCH_COUNT=1000', '-d', $server->connstr('postgres'), '-f', "$dir/paused" ], '<', '/dev/null', '>', "$dir/out", '2>', "$dir/err");
+sleep 1.5;
+my @pids = ($postmaster, map { /(\d+)/ } `ps -o pid= --ppid $postmaster`);
+my $old_node = leases('node', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
+kill 'STOP', @pids;
+my $old_end = leases('extract(epoch FROM lease_end)', "node = $old_node AND state = 'held'");
+sleep $old_end - time + 1.5;
+# Meanwhile the node is somebody else's.
+my $taken = $coordinator->safe_psql('postgres', "SELECT lease_start FROM flake_lease_acquire('default', 'thief', '60 s', $old_node)");
+kill 'CONT', @pids;
+finish($paused);
+is(slurp_file("$dir/err"), '', 'paused past the end of its lease: the statement goes on');
+$coordinator->safe_psql('postgres', 'CREATE TABLE paused (before numeric, id bigint)');
+$coordinator->safe_psql('postgres', "\\copy paused FROM '$dir/out' (DELIMITER ' ')");
+is($coordinator->safe_psql('postgres', "SELECT count(*) FROM paused WHERE before >= $old_end AND flake_node(id, 'snowflake') = $old_node"),
+	'0', 'it issues nothing under the old lease');
+cmp_ok($coordinator->safe_psql('postgres', "SELECT count(*) FROM paused WHERE before >= $old_end"), '>', 0, 'but goes on under another one');
+cmp_ok($coordinator->safe_psql('postgres', "SELECT count(*) FROM paused WHERE before < $old_end"), '>', 0, 'it drew before');
+is($coordinator->safe_psql('postgres', "SELECT count(*) FROM paused WHERE flake_node(id, 'snowflake') = $old_node AND flake_timestamp(id, 'snowflake') >= '$taken'"),
+	'0', 'no id lies in the lease of the other');
+$coordinator->safe_psql('postgres', 'INSERT INTO ids SELECT id FROM paused');
+leases_hold($coordinator, 'paused', 3000000);
+
+# Two copies of one data directory
+$server->stop;
+mkdir $server->backup_dir;
+system('cp', '-a', $server->data_dir, $server->backup_dir . '/copy') == 0 or die;
+my $copy = PostgreSQL::Test::Cluster->new('copy');
+$copy->init_from_backup($server, 'copy');
+unlink $copy->data_dir . '/postmaster.pid';
+$_->start for $server, $copy;
+draw($_, 20000) for $server, $copy, $server, $copy;
+is(leases('count(DISTINCT node)', "state = 'held' AND holder <> 'thief'"), '2', 'two copies of one data directory: two nodes');
+leases_hold($coordinator, 'two copies', 3080000);
+$_->append_conf('postgresql.conf', "flakeid.node = 800\n"), $_->restart for $server, $copy;
+is(error_of($server), '', 'one of them gets a node by its number');
+like(error_of($copy), qr/node 800 .* is held by/s, 'the other one does not');
+$copy->stop;
+
+# Two databases, two nodes, one worker; the setting comes and goes.
+$server->safe_psql('postgres', 'CREATE DATABASE other');
+$server->safe_psql('other', 'CREATE EXTENSION flakeid');
+$server->safe_psql('postgres', 'ALTER DATABASE other SET flakeid.node = 801');
+$server->safe_psql('postgres', 'SELECT flake_next()');
+is($server->safe_psql('other', 'SELECT flake_node(flake_next())'), '801', 'another database');
+is(leases('count(*)', "node IN (800, 801) AND state = 'held'"), '2', 'two databases: two leases');
+is(keepers($server), 1, 'and one worker');
+is($server->safe_psql('postgres', "SELECT count(DISTINCT flake_next('sonyflake')) FROM generate_series(1, 1000)"), '1000', 'another layout on the same lease');
+is($server->safe_psql('other', "SET flakeid.node = '810-813'; SELECT count(DISTINCT flake_next()) FROM generate_series(1, 100000)"), '100000', 'a span');
+cmp_ok(leases('count(*)', "node BETWEEN 810 AND 813 AND state = 'held'"), '>=', 1, 'is leased node by node');
+my $longer = $server->background_psql('postgres');
+my $issued = $longer->query_safe('SELECT flake_next()');
+$server->append_conf('postgresql.conf', "flakeid.coordinator = ''\n");
+$server->reload;
+ok(wait_until(sub { keepers($server) == 0 }), 'the worker ends when the setting is emptied');
+is(leases('count(*)', "node BETWEEN 800 AND 813 AND state = 'held' AND lease_end > clock_timestamp() + interval '2 s'"), '0', 'its leases are given back');
+is($longer->query_safe("SELECT flake_node(flake_next()), flake_next() > $issued"), '800|t', 'ids go on without');
+$longer->quit;
+$server->stop;
+
+# No free worker
+my $poor = generator('poor', $coordinator, conf => "max_worker_processes = 1\nmax_logical_replication_workers = 0\n");
+$poor->safe_psql('postgres', 'CREATE TABLE slow AS SELECT generate_series(1, 600)');
+my $busy = $poor->background_psql('postgres');
+$busy->query_safe('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off');
+$busy->query_until(qr/started/, "\\echo started\nSELECT count(*) FROM slow WHERE pg_sleep(0.05) IS NOT NULL;\n");
+ok($poor->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'parallel worker'"), 'the only worker slot is taken');
+$error = error_of($poor);
+like($error, qr/no worker process is free to take leases/, 'no free worker: an error');
+like($error, qr/max_worker_processes/, 'that names the setting');
+$poor->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+ok(wait_until(sub { error_of($poor) eq '' }, 20), 'drawing starts when one comes free');
+eval { $busy->quit };
+$poor->stop;
+
+# Preloaded: started with the server.
+$poor->append_conf('postgresql.conf', "shared_preload_libraries = 'flakeid'\n");
+$poor->start;
+ok(wait_until(sub { keepers($poor) == 1 }), 'preloaded: the worker starts with the server');
+is(error_of($poor), '', 'and serves');
+my ($code, $out, $err) = $poor->psql('postgres', "CREATE ROLE nobody; SET ROLE nobody; SHOW flakeid.coordinator");
+like($err, qr/permission denied|must be superuser/, 'nobody but superusers sees the connection string');
+$poor->stop;
+$poor->append_conf('postgresql.conf', "flakeid.coordinator = 'host=db password=secret'\n");
+$poor->start;
+$error = error_of($poor, 'SET flakeid.node = 5; SELECT flake_next()');
+like($error, qr/flakeid.coordinator was refused.*It holds a password/s, 'one with a password is refused');
+is($poor->safe_psql('postgres', 'SHOW flakeid.coordinator'), '(refused)', 'and not shown');
+$poor->stop;
+unlike(slurp_file($poor->logfile), qr/secret/, 'and not logged');
+
+$coordinator->stop;
+done_testing();

@@ -1,0 +1,139 @@
+# What the TAP tests share.
+package FlakeTest;
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(source_dir server refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting);
+
+# The top of the source tree.
+sub source_dir { return abs_path(dirname(abs_path(__FILE__)) . '/../..') }
+
+# A running server with these lines in its configuration and flakeid in database postgres.
+sub server
+{
+	my ($name, @conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init;
+	$node->append_conf('postgresql.conf', "$_\n") for @conf;
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION flakeid');
+	return $node;
+}
+
+# How a statement, the last one, is refused: "SQLSTATE: message", then detail and hint in lines of
+# their own; the empty string when it is not.
+sub refusal
+{
+	my ($node, $sql, %params) = @_;
+	my ($result, $out, $err) = $node->psql(
+		$params{database} // 'postgres', $sql,
+		on_error_stop => 0,
+		extra_params => [ '-v', 'VERBOSITY=verbose', $params{user} ? ('-U', $params{user}) : () ]);
+	my @errors = $err =~ /^(?:psql:<stdin>:\d+: )?ERROR: +(.*?)\s*^(?:CONTEXT|LOCATION)/msg;
+	(my $error = $errors[-1] // '') =~ s/^(DETAIL|HINT): +/lc($1) . ': '/gme;
+	return $error;
+}
+
+# Writes a file of exactly this text and mode.
+sub write_file
+{
+	my ($file, $text, $mode) = @_;
+	unlink $file;
+	open(my $handle, '>', $file) or die "$file: $!";
+	print $handle $text;
+	close $handle;
+	chmod $mode // 0600, $file or die "$file: $!";
+	return $file;
+}
+
+# Runs every query in a session of its own, all at the same time, and returns the files with the
+# lines that each printed. A query is [database, text, settings for PGOPTIONS].
+my $files = 0;
+
+sub draw_at_once
+{
+	my ($node, @queries) = @_;
+	my (%gate, %waiting, @sessions);
+
+	# Advisory locks belong to a database, so each has a gate.
+	for my $query (@queries)
+	{
+		my $database = $query->[0];
+		$gate{$database} //= $node->background_psql($database);
+		$waiting{$database}++;
+	}
+	$_->query_safe('SELECT pg_advisory_lock(1)') for values %gate;
+
+	local %ENV = $node->_get_env();
+	for my $query (@queries)
+	{
+		my ($database, $sql, $options) = @$query;
+		local $ENV{PGOPTIONS} = $options // '';
+		my $file = PostgreSQL::Test::Utils::tempdir() . '/drawn.' . $files++;
+		my $err = '';
+		push @sessions,
+		  {
+			file => $file,
+			err => \$err,
+			run => IPC::Run::start(
+				[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $database,
+					'-c', 'SELECT FROM pg_advisory_lock_shared(1)', '-c', "COPY ($sql) TO STDOUT" ],
+				'<', \undef, '>', $file, '2>', \$err)
+		  };
+	}
+	$node->poll_query_until(
+		$_, qq{SELECT count(*) = $waiting{$_} FROM pg_locks JOIN pg_database d ON d.oid = database
+			WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()})
+	  or die "sessions in $_ do not come to the gate"
+	  for keys %gate;
+	$_->query_safe('SELECT pg_advisory_unlock(1)') for values %gate;
+	$_->{run}->finish or die "session failed: ${$_->{err}}" for @sessions;
+	$_->quit for values %gate;
+	return map { $_->{file} } @sessions;
+}
+
+# Draws until the ids lie more than a second ahead of the clock, and returns the last one. What comes
+# after it is above it because it is remembered, and not because time has passed.
+our $narrow = 'time:41:1ms node:10 sequence:1';
+
+sub draw_ahead
+{
+	my ($node, $database) = @_;
+	my ($last, $ahead) = split /\|/, $node->safe_psql($database, qq{
+		SELECT max(id), flake_timestamp(max(id), '$narrow') - clock_timestamp() > interval '1 s'
+		FROM (SELECT flake_next('$narrow') AS id FROM generate_series(1, 3600) OFFSET 0) AS s});
+	die "$last does not lie ahead" if $ahead ne 't';
+	return $last;
+}
+
+sub shell
+{
+	my ($command) = @_;
+	chomp(my $out = `LC_ALL=C; export LC_ALL; $command`);
+	return $out;
+}
+
+# Of files with an id first in each line: how many there are together, and how many distinct ones.
+sub counts { return join ' of ', shell("cut -f1 @_ | sort -u | wc -l"), shell("cat @_ | wc -l") }
+
+# How many of these files have the numbers of that column in strictly rising order.
+sub rising
+{
+	my ($column, @of) = @_;
+	return scalar grep { shell("cut -f$column $_ | sort -Cnu; echo \$?") == 0 } @of;
+}
+
+# The setting that makes the planner use a worker wherever it may.
+sub parallel_setting
+{
+	my ($node) = @_;
+	return $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+}
+
+1;

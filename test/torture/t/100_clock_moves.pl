@@ -1,0 +1,13 @@
+# 8 sessions in 3 databases while the clock is moved, and clocks that are odd without being wrong.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Torture::Scenarios;
+
+Torture::Scenarios::clock_moves($_, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
+Torture::Scenarios::odd_clocks($_, ids => 10_000) for qw(snowflake randflake);
+Torture::Scenarios::slow_then_fast('randflake');
+done_testing();

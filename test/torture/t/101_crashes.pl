@@ -1,0 +1,16 @@
+# kill -9, shutdowns and the same moments again.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Torture::Scenarios;
+
+my $preload = 0;
+for (qw(snowflake sonyflake randflake rollback2))
+{
+	Torture::Scenarios::crashes($_, kills => 3, ids => 10_000, preload => $preload = !$preload);
+}
+Torture::Scenarios::unflushed($_, rounds => 1, ids => 10_000) for qw(snowflake rollback2);
+done_testing();

@@ -1,0 +1,11 @@
+# A standby that is promoted half a second behind, its clock three.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Torture::Scenarios;
+
+Torture::Scenarios::failover($_, rounds => 1, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
+done_testing();

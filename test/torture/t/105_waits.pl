@@ -1,0 +1,12 @@
+# Waiting for the clock: nobody else does, it ends when told to, and in time. The counters tell.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Torture::Scenarios;
+
+Torture::Scenarios::waits($_) for qw(snowflake randflake);
+Torture::Scenarios::counters('snowflake');
+done_testing();

@@ -1,0 +1,549 @@
+// The step's promises, as properties: no test here expects a literal id.
+#include "../../src/core/step.hpp"
+
+#include "layouts.hpp"
+
+#include <initializer_list>
+#include <iterator>
+
+using namespace flakeid;
+
+namespace {
+
+// Far enough that it binds nothing.
+constexpr uint64_t unbounded = UINT64_MAX;
+
+const Want one = {1, false};
+
+// Ids of 1 ms with 4096 a tick, as most tests want them.
+WordShape plain_shape() {
+    return word_shape(parsed("time:41:1ms node:10 sequence:12"));
+}
+
+WordShape back_shape() {
+    return word_shape(parsed("time:41:1ms node:8 back:2 sequence:12"));
+}
+
+uint64_t last_word_of_tick(const WordShape& shape, uint64_t back, uint64_t tick) {
+    return word_of(shape, back, tick, max_sequence(shape));
+}
+
+// What holds of every draw, whatever the arguments.
+void check_draw(uint64_t last, const WordShape& shape, const Limits& limits, Want want, const Draw& d) {
+    if (d.verdict != Verdict::issue) {
+        EXPECT_EQ(d.count, 0u);
+    }
+    switch (d.verdict) {
+    case Verdict::issue: {
+        ASSERT_GE(d.count, 1u);
+        ASSERT_LE(d.count, want.count);
+        const uint64_t end = d.word + d.count - 1;
+        ASSERT_GE(end, d.word);
+        ASSERT_GT(d.word, last);
+        ASSERT_NE(d.word, 0u);
+        ASSERT_GE(d.word, limits.first);
+        ASSERT_LE(end, limits.last);
+        ASSERT_GE(word_tick(shape, d.word), limits.now);
+        ASSERT_LE(word_tick(shape, end) - limits.now, limits.ahead);
+        ASSERT_LE(word_tick(shape, end), shape.max_tick);
+        ASSERT_LE(word_back(shape, end), shape.max_back);
+        ASSERT_EQ(word_back(shape, end), word_back(shape, d.word));
+        if (want.in_one_tick) {
+            ASSERT_EQ(d.count, want.count);
+            ASSERT_EQ(word_tick(shape, end), word_tick(shape, d.word));
+        }
+        break;
+    }
+    case Verdict::extend:
+        ASSERT_GT(d.word + (want.in_one_tick ? want.count - 1 : 0), limits.last);
+        ASSERT_GT(d.word, last);
+        ASSERT_GE(d.word, limits.first);
+        ASSERT_LE(word_tick(shape, d.word) - limits.now, limits.ahead);
+        break;
+    case Verdict::wait:
+        ASSERT_GT(d.word, last);
+        ASSERT_GT(word_tick(shape, d.word), limits.now + limits.ahead);
+        ASSERT_EQ(d.too_far, word_tick(shape, d.word) - limits.now - limits.ahead);
+        break;
+    case Verdict::exhausted:
+        break;
+    }
+}
+
+// The smallest word that may come next, found by looking at every word of a small shape.
+Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want want) {
+    const int bits = shape.sequence_bits + shape.tick_bits + (shape.has_back ? 2 : 0);
+    if (limits.now > shape.max_tick) {
+        return {Verdict::exhausted, 0, 0, 0};
+    }
+    // The back count in effect: one more where the last tick lies out of the clock's reach.
+    const uint64_t from = last > limits.first ? last : limits.first;
+    const bool out_of_reach = word_tick(shape, from) > limits.now + limits.ahead;
+    const uint64_t back = word_back(shape, from) +
+                          (out_of_reach && word_back(shape, from) < shape.max_back ? 1 : 0);
+    auto usable = [&](uint64_t word) {
+        return word > last && word >= limits.first && word_back(shape, word) == back &&
+               back <= shape.max_back && word_tick(shape, word) <= shape.max_tick &&
+               word_tick(shape, word) >= limits.now;
+    };
+    for (uint64_t word = 0; word < UINT64_C(1) << bits; word++) {
+        if (!usable(word) ||
+            (want.in_one_tick && word_sequence(shape, word) + want.count - 1 > max_sequence(shape))) {
+            continue;
+        }
+        if (word_tick(shape, word) > limits.now + limits.ahead) {
+            return {Verdict::wait, 0, word, word_tick(shape, word) - limits.now - limits.ahead};
+        }
+        uint32_t count = 0;
+        while (count < want.count && usable(word + count) && word + count <= limits.last &&
+               word_tick(shape, word + count) <= limits.now + limits.ahead) {
+            count++;
+        }
+        if (count == 0 || (want.in_one_tick && count < want.count)) {
+            return {Verdict::extend, 0, word, 0};
+        }
+        return {Verdict::issue, count, word, 0};
+    }
+    return {Verdict::exhausted, 0, 0, 0};
+}
+
+void compare_with_oracle(const WordShape& shape, uint64_t words) {
+    const Want wants[] = {{1, false}, {2, false}, {3, false}, {100, false}, {1, true}, {2, true}};
+    for (uint64_t last = 0; last < words; last++) {
+        for (uint64_t first = 0; first < words + 10; first++) { // some beyond the end as well
+            for (uint64_t bound = 0; bound < words; bound += 3) {
+                for (uint64_t now = 0; now <= shape.max_tick + 1; now++) {
+                    for (uint64_t ahead = 0; ahead <= shape.max_tick + 1; ahead++) {
+                        for (const Want want : wants) {
+                            if (want.in_one_tick && want.count > max_sequence(shape) + 1) {
+                                continue;
+                            }
+                            const Limits limits = {now, ahead, first, bound};
+                            const Draw d = step(last, shape, limits, want);
+                            const Draw o = oracle(last, shape, limits, want);
+                            ASSERT_TRUE(d.verdict == o.verdict && d.count == o.count &&
+                                        (d.verdict == Verdict::exhausted || d.word == o.word) &&
+                                        d.too_far == o.too_far)
+                                << "last " << last << " first " << first << " bound " << bound
+                                << " now " << now << " ahead " << ahead << " count " << want.count
+                                << (want.in_one_tick ? " in one tick" : "") << ": verdict "
+                                << static_cast<int>(d.verdict) << " word " << d.word << " count "
+                                << d.count << ", expected " << static_cast<int>(o.verdict)
+                                << " word " << o.word << " count " << o.count;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+WordShape small_shape(int sequence_bits, int tick_bits, uint64_t max_tick, bool has_back,
+                      uint64_t max_back) {
+    WordShape shape{};
+    shape.sequence_bits = static_cast<uint8_t>(sequence_bits);
+    shape.tick_bits = static_cast<uint8_t>(tick_bits);
+    shape.max_tick = max_tick;
+    shape.has_back = has_back;
+    shape.max_back = max_back;
+    return shape;
+}
+
+} // namespace
+
+TEST(Step, ShapeOfEveryPreset) {
+    for (int i = 0; i < preset_count; i++) {
+        const Layout layout = parsed(presets[i].text);
+        const WordShape shape = word_shape(layout);
+        EXPECT_EQ(max_sequence(shape), layout.max_sequence) << presets[i].name;
+        EXPECT_EQ(shape.max_tick, layout.max_tick) << presets[i].name;
+        EXPECT_EQ(shape.max_back, layout.max_back) << presets[i].name;
+        EXPECT_EQ(shape.has_back, layout.back_bits > 0) << presets[i].name;
+        EXPECT_EQ(shape.tick_bits, layout.time_bits) << presets[i].name;
+    }
+}
+
+TEST(Step, WordsAndIdsOfEveryPreset) {
+    Random random(5);
+    for (int i = 0; i < preset_count; i++) {
+        const Layout layout = parsed(presets[i].text);
+        const WordShape shape = word_shape(layout);
+        for (int round = 0; round < 1000; round++) {
+            const uint64_t back = up_to(random, shape.max_back);
+            const uint64_t tick = up_to(random, shape.max_tick);
+            const uint64_t sequence = up_to(random, max_sequence(shape));
+            const auto node = static_cast<uint32_t>(up_to(random, layout.max_node));
+            const uint64_t word = word_of(shape, back, tick, sequence);
+            ASSERT_EQ(word_back(shape, word), back);
+            ASSERT_EQ(word_tick(shape, word), tick);
+            ASSERT_EQ(word_sequence(shape, word), sequence);
+            const Parts parts = {tick, node, static_cast<uint32_t>(sequence), static_cast<uint32_t>(back)};
+            ASSERT_EQ(raw_of_word(layout, shape, word) | place_node(layout, node), compose(layout, parts))
+                << presets[i].name;
+        }
+    }
+}
+
+TEST(Step, WordsOfRandomLayoutsKeepTheOrder) {
+    Random random(6);
+    for (int round = 0; round < 5000; round++) {
+        const std::string text = random_layout_text(random, true);
+        const Layout layout = parsed(text);
+        const WordShape shape = word_shape(layout);
+        auto draw_parts = [&] {
+            return Parts{up_to(random, layout.max_tick), 0,
+                         static_cast<uint32_t>(up_to(random, layout.max_sequence)),
+                         static_cast<uint32_t>(up_to(random, layout.max_back))};
+        };
+        const Parts a = draw_parts(), b = draw_parts();
+        const uint64_t word_a = word_of(shape, a.back, a.tick, a.sequence);
+        const uint64_t word_b = word_of(shape, b.back, b.tick, b.sequence);
+        const auto key = [](const Parts& p) { return std::make_tuple(p.back, p.tick, p.sequence); };
+        ASSERT_EQ(max_sequence(shape), layout.max_sequence) << text;
+        ASSERT_EQ(shape.max_tick, layout.max_tick) << text;
+        ASSERT_EQ(word_a < word_b, key(a) < key(b)) << text;
+        ASSERT_EQ(raw_of_word(layout, shape, word_a), compose(layout, a)) << text;
+        ASSERT_EQ(word_tick(shape, word_a), a.tick) << text;
+        ASSERT_EQ(word_back(shape, word_a), a.back) << text;
+        ASSERT_EQ(word_sequence(shape, word_a), a.sequence) << text;
+    }
+}
+
+// Whatever the arguments are, the answer is that of a search through all words.
+TEST(Step, EveryArgumentOfSmallShapes) {
+    compare_with_oracle(small_shape(1, 2, 3, false, 0), 8);
+    compare_with_oracle(small_shape(2, 2, 3, false, 0), 16);
+    compare_with_oracle(small_shape(0, 3, 7, false, 0), 8);
+    compare_with_oracle(small_shape(1, 2, 3, true, 1), 16);
+    compare_with_oracle(small_shape(1, 2, 3, true, 2), 24);
+    compare_with_oracle(small_shape(1, 3, 3, true, 3), 64); // time on top of a plain 64-bit layout
+    compare_with_oracle(small_shape(1, 2, 3, true, 0), 8);  // back:1 on top of one
+}
+
+TEST(Step, FirstWordIsOfNow) {
+    const WordShape shape = plain_shape();
+    const Draw d = step(0, shape, {1000, 5, 0, unbounded}, one);
+    ASSERT_EQ(d.verdict, Verdict::issue);
+    EXPECT_EQ(word_tick(shape, d.word), 1000u);
+    EXPECT_EQ(word_sequence(shape, d.word), 0u);
+    EXPECT_EQ(d.count, 1u);
+}
+
+TEST(Step, ZeroIsNeverIssued) {
+    for (const bool in_one_tick : {false, true}) {
+        const Draw d = step(0, plain_shape(), {0, 5, 0, unbounded}, {1, in_one_tick});
+        ASSERT_EQ(d.verdict, Verdict::issue);
+        EXPECT_GT(d.word, 0u);
+    }
+}
+
+TEST(Step, SameTickCountsOn) {
+    const WordShape shape = plain_shape();
+    const uint64_t last = word_of(shape, 0, 1000, 17);
+    const Draw d = step(last, shape, {1000, 5, 0, unbounded}, one);
+    ASSERT_EQ(d.verdict, Verdict::issue);
+    EXPECT_EQ(d.word, last + 1);
+}
+
+TEST(Step, LaterTickBeginsAnew) {
+    const WordShape shape = plain_shape();
+    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {1001, 5, 0, unbounded}, one);
+    ASSERT_EQ(d.verdict, Verdict::issue);
+    EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
+}
+
+TEST(Step, FullSequenceCarriesIntoTheTick) {
+    const WordShape shape = plain_shape();
+    const Draw d = step(last_word_of_tick(shape, 0, 1000), shape, {1000, 5, 0, unbounded}, one);
+    ASSERT_EQ(d.verdict, Verdict::issue);
+    EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
+}
+
+TEST(Step, NeverFurtherThanAhead) {
+    const WordShape shape = plain_shape();
+    uint64_t last = 0;
+    uint64_t issued = 0;
+    for (;;) {
+        const Limits limits = {1000, 5, 0, unbounded};
+        const Draw d = step(last, shape, limits, {1000, false});
+        check_draw(last, shape, limits, {1000, false}, d);
+        if (d.verdict != Verdict::issue) {
+            EXPECT_EQ(d.verdict, Verdict::wait);
+            EXPECT_EQ(d.too_far, 1u);
+            break;
+        }
+        issued += d.count;
+        last = d.word + d.count - 1;
+    }
+    EXPECT_EQ(issued, 6 * 4096u); // the tick of now, and the five that follow
+    EXPECT_EQ(last, last_word_of_tick(shape, 0, 1005));
+    // One tick later there is room for one more tick.
+    EXPECT_EQ(step(last, shape, {1001, 5, 0, unbounded}, one).word, word_of(shape, 0, 1006, 0));
+}
+
+TEST(Step, AheadOfZero) {
+    const WordShape shape = plain_shape();
+    const Draw d = step(last_word_of_tick(shape, 0, 1000), shape, {1000, 0, 0, unbounded}, one);
+    EXPECT_EQ(d.verdict, Verdict::wait);
+    EXPECT_EQ(d.too_far, 1u);
+}
+
+TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord) {
+    for (const WordShape& shape : {plain_shape(), back_shape()}) {
+        const uint64_t last = word_of(shape, 0, 1000, 17);
+        const Draw d = step(last, shape, {995, 5, 0, unbounded}, one);
+        ASSERT_EQ(d.verdict, Verdict::issue);
+        EXPECT_EQ(d.word, last + 1);
+    }
+}
+
+TEST(Step, ClockThatWentBackFarWaits) {
+    const WordShape shape = plain_shape();
+    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {900, 5, 0, unbounded}, one);
+    EXPECT_EQ(d.verdict, Verdict::wait);
+    EXPECT_EQ(d.too_far, 95u);
+}
+
+TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp) {
+    const WordShape shape = back_shape();
+    uint64_t last = word_of(shape, 0, 1000000, 17);
+    for (uint64_t back = 1; back <= shape.max_back; back++) {
+        const uint64_t now = 1000000 - back * 1000;
+        const Draw d = step(last, shape, {now, 5, 0, unbounded}, one);
+        ASSERT_EQ(d.verdict, Verdict::issue);
+        EXPECT_EQ(word_back(shape, d.word), back);
+        EXPECT_EQ(word_tick(shape, d.word), now);
+        EXPECT_EQ(word_sequence(shape, d.word), 0u);
+        EXPECT_GT(d.word, last);
+        // Raised once, not with every id.
+        const Draw next = step(d.word, shape, {now, 5, 0, unbounded}, one);
+        EXPECT_EQ(next.word, d.word + 1);
+        last = next.word;
+    }
+    const Draw d = step(last, shape, {500000, 5, 0, unbounded}, one);
+    EXPECT_EQ(d.verdict, Verdict::wait);
+    EXPECT_EQ(word_back(shape, d.word), shape.max_back);
+}
+
+TEST(Step, FullTicksDoNotRaiseBack) {
+    const WordShape shape = back_shape();
+    const Draw d = step(last_word_of_tick(shape, 0, 1005), shape, {1000, 5, 0, unbounded}, one);
+    EXPECT_EQ(d.verdict, Verdict::wait);
+    EXPECT_EQ(word_back(shape, d.word), 0u);
+}
+
+TEST(Step, HorizonFarAheadOfTheClockRaisesBack) {
+    const WordShape shape = back_shape();
+    const Draw d = step(0, shape, {900, 5, word_of(shape, 1, 1000, 0), unbounded}, one);
+    ASSERT_EQ(d.verdict, Verdict::issue);
+    EXPECT_EQ(d.word, word_of(shape, 2, 900, 0));
+}
+
+// A clock that was once at the end of the layout: the words of this count are used up, those of the
+// next are not.
+TEST(Step, BackIsRaisedAfterTheLastTick) {
+    for (const char* text : {"time:41:1ms node:8 back:2 sequence:12", // ticks fill their bits
+                             "time:42:1ms node:8 back:2 sequence:12", // they stop before the sign bit
+                             "back:2 time:41:1ms node:8 sequence:12"}) {
+        const WordShape shape = word_shape(parsed(text));
+        const Draw d = step(last_word_of_tick(shape, 0, shape.max_tick), shape, {900, 5, 0, unbounded}, one);
+        ASSERT_EQ(d.verdict, Verdict::issue) << text;
+        EXPECT_EQ(d.word, word_of(shape, 1, 900, 0)) << text;
+    }
+}
+
+TEST(Step, BlockInOneTickIsContiguous) {
+    const WordShape shape = plain_shape();
+    for (const uint64_t used : {uint64_t{0}, uint64_t{1}, uint64_t{17}, uint64_t{4094}, uint64_t{4095}}) {
+        for (const uint32_t count : {1u, 2u, 4000u, 4095u, 4096u}) {
+            const uint64_t last = word_of(shape, 0, 1000, used);
+            const Limits limits = {1000, 5, 0, unbounded};
+            const Want want = {count, true};
+            const Draw d = step(last, shape, limits, want);
+            ASSERT_EQ(d.verdict, Verdict::issue);
+            check_draw(last, shape, limits, want, d);
+            EXPECT_EQ(word_tick(shape, d.word), used + count < 4096 ? 1000u : 1001u);
+        }
+    }
+}
+
+TEST(Step, BlockThatMovesPastAheadWaits) {
+    const WordShape shape = plain_shape();
+    const Draw d = step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, 0, unbounded}, {96, true});
+    EXPECT_EQ(d.verdict, Verdict::wait);
+    EXPECT_EQ(d.too_far, 1u);
+    EXPECT_EQ(step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, 0, unbounded}, {95, true}).verdict,
+              Verdict::issue);
+}
+
+TEST(Step, FirstIsKept) {
+    const WordShape shape = plain_shape();
+    const uint64_t first = word_of(shape, 0, 1003, 5);
+    EXPECT_EQ(step(0, shape, {1000, 5, first, unbounded}, one).word, first);
+    EXPECT_EQ(step(first + 7, shape, {1000, 5, first, unbounded}, one).word, first + 8);
+    EXPECT_EQ(step(0, shape, {1000, 2, first, unbounded}, one).verdict, Verdict::wait);
+}
+
+TEST(Step, LastIsKept) {
+    const WordShape shape = plain_shape();
+    const uint64_t last = word_of(shape, 0, 1000, 17);
+    EXPECT_EQ(step(last, shape, {1000, 5, 0, last}, one).verdict, Verdict::extend);
+    EXPECT_EQ(step(last, shape, {1000, 5, 0, last}, one).word, last + 1);
+    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 1}, one).verdict, Verdict::issue);
+    // Fewer than wanted, but never past the horizon; a block is all or nothing.
+    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 3}, {10, false}).count, 3u);
+    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 3}, {10, true}).verdict, Verdict::extend);
+    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 10}, {10, true}).count, 10u);
+}
+
+TEST(Step, BothLimitsBoundACount) {
+    const WordShape shape = plain_shape();
+    const uint64_t last = word_of(shape, 0, 1000, 4094);
+    EXPECT_EQ(step(last, shape, {1000, 0, 0, unbounded}, {10, false}).count, 1u);
+    EXPECT_EQ(step(last, shape, {1000, 1, 0, unbounded}, {10, false}).count, 10u);
+    EXPECT_EQ(step(last, shape, {1000, 1, 0, unbounded}, {UINT32_MAX, false}).count, 4097u);
+}
+
+TEST(Step, ExhaustedAtTheEnd) {
+    const WordShape shape = plain_shape();
+    const uint64_t end = last_word_of_tick(shape, 0, shape.max_tick);
+    EXPECT_EQ(step(0, shape, {shape.max_tick + 1, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
+    EXPECT_EQ(step(0, shape, {UINT64_MAX - 5, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
+    EXPECT_EQ(step(end, shape, {shape.max_tick, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
+    EXPECT_EQ(step(0, shape, {shape.max_tick, 5, end + 1, unbounded}, one).verdict, Verdict::exhausted);
+    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, 0, unbounded}, {4, true}).verdict, Verdict::exhausted);
+    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, 0, unbounded}, {4, false}).count, 3u);
+    EXPECT_EQ(step(end - 1, shape, {shape.max_tick, 5, 0, unbounded}, one).word, end);
+}
+
+// Tick and sequence that fill 64 bits, as an enciphered layout without a node has them: no carry may
+// fall out of the word.
+TEST(Step, WordOf64BitsDoesNotWrapAround) {
+    for (const char* text : {"time:33:1s sequence:31 cipher=sparx64", "time:63:1us sequence:1 cipher=sparx64",
+                             "back:7 time:26:1s sequence:31 cipher=sparx64"}) {
+        const Layout layout = parsed(text);
+        const WordShape shape = word_shape(layout);
+        const uint64_t end = last_word_of_tick(shape, shape.max_back, shape.max_tick);
+        ASSERT_EQ(end, UINT64_MAX) << text;
+        const Limits limits = {shape.max_tick, 0, 0, unbounded};
+        EXPECT_EQ(step(end - 1, shape, limits, one).word, end) << text;
+        EXPECT_EQ(step(end - 1, shape, limits, {2, false}).count, 1u) << text;
+        EXPECT_EQ(step(end, shape, limits, one).verdict, Verdict::exhausted) << text;
+        EXPECT_EQ(step(end, shape, {shape.max_tick, 5, end, unbounded}, one).verdict, Verdict::exhausted) << text;
+        EXPECT_EQ(step(end, shape, {3, 5, 0, unbounded}, one).verdict, Verdict::exhausted) << text;
+        EXPECT_EQ(step(end - 1, shape, limits, {2, true}).verdict, Verdict::exhausted) << text;
+        const uint64_t all = max_sequence(shape) + 1;
+        EXPECT_EQ(step(end - all, shape, limits, {static_cast<uint32_t>(all), true}).word, end - all + 1) << text;
+        EXPECT_EQ(step(end, shape, {0, UINT64_MAX - 1, 0, unbounded}, one).verdict, Verdict::exhausted) << text;
+    }
+}
+
+// A clock that jumps at will, limits that move as the product moves them, and now and then a restart
+// that forgets the last word but keeps the horizon: every word is larger than all before it.
+TEST(Step, LongRandomLife) {
+    const char* const texts[] = {
+        "time:41:1ms node:10 sequence:12",       "time:41:1ms node:8 back:2 sequence:12",
+        "back:3 time:38:10ms node:10 sequence:12", "time:39:10ms sequence:8 machine:16",
+        "time:31:1s node:5 sequence:27",         "time:30:1s node:17 sequence:17 cipher=sparx64",
+        "time:33:1s sequence:31 cipher=sparx64", "sequence:1 time:32:1s node:31",
+        "back:7 time:50:1ms sequence:2",         "time:42:1ms node:10 sequence:12",
+    };
+    uint64_t drawn[4] = {}, raised = 0;
+    for (size_t t = 0; t < std::size(texts); t++) {
+        const Layout layout = parsed(texts[t]);
+        const WordShape shape = word_shape(layout);
+        Random random(100 + t);
+        uint64_t last = 0;    // as the shared memory knows it
+        uint64_t highest = 0; // the largest word ever issued
+        uint64_t wall = 1000000;
+        Limits limits = {wall, 20, 0, 0};
+        for (int i = 0; i < 60000; i++) {
+            switch (up_to(random, 31)) {
+            case 0:
+                wall += up_to(random, 60);
+                break;
+            case 1:
+                wall -= up_to(random, 40);
+                break;
+            case 2:
+                if (up_to(random, 100) == 0) {
+                    wall = wall - 1000 + up_to(random, 2000);
+                }
+                break;
+            case 3:
+                if (up_to(random, 50) == 0) { // kill -9: the words begin anew after the horizon
+                    last = 0;
+                    limits.first = limits.last == UINT64_MAX ? limits.last : limits.last + 1;
+                }
+                break;
+            case 4:
+                limits.ahead = up_to(random, 40);
+                break;
+            default:
+                wall += up_to(random, 1);
+            }
+            limits.now = wall;
+            Want want = {1, up_to(random, 3) == 0};
+            if (up_to(random, 1) == 0) {
+                // Mostly small, now and then more than a tick holds.
+                const uint64_t most = max_sequence(shape) + (want.in_one_tick ? 0 : 500);
+                want.count = static_cast<uint32_t>(1 + up_to(random, most >> up_to(random, 31)));
+            }
+            const Draw d = step(last, shape, limits, want);
+            check_draw(last, shape, limits, want, d);
+            ASSERT_FALSE(::testing::Test::HasFatalFailure()) << texts[t] << " step " << i;
+            drawn[static_cast<int>(d.verdict)]++;
+            const uint64_t before = last > limits.first ? last : limits.first;
+            if (d.verdict == Verdict::issue) {
+                ASSERT_GT(d.word, highest) << texts[t] << " step " << i;
+                if (word_back(shape, d.word) != word_back(shape, before)) {
+                    ASSERT_EQ(word_back(shape, d.word), word_back(shape, before) + 1);
+                    ASSERT_GT(word_tick(shape, before), limits.now + limits.ahead) << "raised without need";
+                    raised++;
+                }
+                highest = last = d.word + d.count - 1;
+            } else if (d.verdict == Verdict::extend) {
+                const uint64_t tick = word_tick(shape, d.word) + up_to(random, 3);
+                limits.last = last_word_of_tick(shape, word_back(shape, d.word),
+                                                tick < shape.max_tick ? tick : shape.max_tick);
+            } else if (d.verdict == Verdict::wait) {
+                // A layout with a back field waits only because ticks are full or back is used up.
+                ASSERT_TRUE(!shape.has_back || word_back(shape, before) == shape.max_back ||
+                            word_tick(shape, before) <= limits.now + limits.ahead);
+                wall += up_to(random, 7) == 0 ? d.too_far : 0;
+            }
+        }
+    }
+    EXPECT_GT(drawn[static_cast<int>(Verdict::issue)], 100000u);
+    EXPECT_GT(drawn[static_cast<int>(Verdict::extend)], 1000u);
+    EXPECT_GT(drawn[static_cast<int>(Verdict::wait)], 1000u);
+    EXPECT_GT(raised, 10u);
+}
+
+// The same end of a life, reached by drawing until nothing is left.
+TEST(Step, EveryWordOfALifeIsIssuedOnce) {
+    for (const WordShape& shape : {small_shape(2, 5, 31, false, 0), small_shape(0, 6, 63, false, 0)}) {
+        Random random(7);
+        std::vector<bool> issued(UINT64_C(1) << (shape.sequence_bits + shape.tick_bits));
+        uint64_t last = 0;
+        for (;;) {
+            // The clock stands still at the beginning, so that every word comes by carrying.
+            const Draw d = step(last, shape, {0, shape.max_tick, 0, unbounded}, {static_cast<uint32_t>(1 + up_to(random, 4)), false});
+            if (d.verdict == Verdict::exhausted) {
+                break;
+            }
+            ASSERT_EQ(d.verdict, Verdict::issue);
+            ASSERT_GT(d.word, last);
+            ASSERT_GE(d.count, 1u);
+            for (uint32_t i = 0; i < d.count; i++) {
+                ASSERT_FALSE(issued[d.word + i]);
+                issued[d.word + i] = true;
+            }
+            last = d.word + d.count - 1;
+        }
+        EXPECT_FALSE(issued[0]);
+        for (size_t i = 1; i < issued.size(); i++) {
+            EXPECT_TRUE(issued[i]) << i;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// The common case of the step says what the step says.
+#include "../../src/core/step.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace flakeid;
+
+namespace {
+
+WordShape small_shape(uint64_t max_tick, bool has_back)
+{
+    WordShape shape{};
+    shape.sequence_bits = 2;
+    shape.tick_bits = 2;
+    shape.max_tick = max_tick;
+    shape.has_back = has_back;
+    shape.max_back = has_back ? 2 : 0;
+    return shape;
+}
+
+// Returns how many words are in the stretches of all limits.
+uint64_t compare_with_step(const WordShape& shape, uint64_t words)
+{
+    uint64_t found = 0;
+    for (uint64_t now = 0; now <= shape.max_tick + 1; now++) {
+        for (uint64_t ahead = 0; ahead <= 2; ahead++) {
+            for (uint64_t first = 0; first < words; first++) {
+                for (uint64_t bound = 0; bound < words; bound++) {
+                    const Limits limits = {now, ahead, first, bound};
+                    const Stretch stretch = stretch_of(shape, limits);
+                    for (uint64_t last = 0; last < words; last++) {
+                        if (in_stretch(stretch, last)) {
+                            const Draw d = step(last, shape, limits, {1, false});
+                            EXPECT_TRUE(d.verdict == Verdict::issue && d.word == last + 1 && d.count == 1)
+                                << "now " << now << " ahead " << ahead << " first " << first
+                                << " bound " << bound << " last " << last;
+                            found++;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+TEST(Stretch, EveryArgumentOfSmallShapes)
+{
+    EXPECT_GT(compare_with_step(small_shape(3, false), 16), 0u);
+    EXPECT_GT(compare_with_step(small_shape(2, false), 16), 0u);
+    EXPECT_GT(compare_with_step(small_shape(3, true), 48), 0u);
+    EXPECT_GT(compare_with_step(small_shape(2, true), 48), 0u);
+}
+
+TEST(Stretch, IsTheRestOfTheTick)
+{
+    const WordShape shape = small_shape(3, false);
+    const Stretch stretch = stretch_of(shape, {2, 1, 0, UINT64_MAX});
+    EXPECT_EQ(stretch.first, word_of(shape, 0, 2, 0));
+    EXPECT_EQ(stretch.length, max_sequence(shape));
+}
+
+TEST(Stretch, NeverWraps)
+{
+    WordShape shape{};
+    shape.sequence_bits = 31;
+    shape.tick_bits = 33;
+    shape.max_tick = (UINT64_C(1) << 33) - 1;
+    const Stretch stretch = stretch_of(shape, {shape.max_tick, 1, 0, UINT64_MAX});
+    EXPECT_FALSE(in_stretch(stretch, 0));
+    EXPECT_FALSE(in_stretch(stretch, UINT64_MAX));
+    EXPECT_TRUE(in_stretch(stretch, UINT64_MAX - 1));
+}
