@@ -45,7 +45,7 @@ include $(PGXS)
 COMPILE.cxx.bc += $(CORE_CXXFLAGS)
 
 # TAP tests; not by TAP_TESTS, with which installcheck would fail where IPC::Run is missing.
-PROVE_TESTS = test/t/*.pl
+PROVE_TESTS = test/t/*.pl test/torture/t/*.pl
 .PHONY: prove
 prove:
 	$(prove_installcheck)

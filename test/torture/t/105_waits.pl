@@ -7,6 +7,6 @@ use lib "$FindBin::Bin/../lib";
 use Test::More;
 use Torture::Scenarios;
 
-Torture::Scenarios::waits($_) for qw(snowflake randflake);
+Torture::Scenarios::waits($_, ids => 10_000) for qw(snowflake randflake);
 Torture::Scenarios::counters('snowflake');
 done_testing();

