@@ -311,13 +311,25 @@ sub judge
 	};
 }
 
-# About how many ids were written down so far.
+# How many ids were written down so far.
 sub drawn
 {
 	my ($self) = @_;
-	return int(sum0(map { -s $_->{path} // 0 } @{ $self->{files} }) / $row_bytes);
+	for my $file (@{ $self->{files} })
+	{
+		my $size = -s $file->{path} // 0;
+		open my $in, '<:raw', $file->{path} or next;
+		while (seek($in, $file->{looked} // 0, 0) && read($in, my $head, $head_bytes) == $head_bytes)
+		{
+			my $rows = unpack '@16 N', $head;
+			my $end = ($file->{looked} // 0) + $head_bytes + $rows * $row_bytes;
+			last if $end > $size;
+			$file->{looked} = $end;
+			$file->{rows} += $rows;
+		}
+	}
+	return sum0(map { $_->{rows} // 0 } @{ $self->{files} });
 }
-
 
 # The ids that were drawn in one database, packed.
 sub ids

@@ -183,45 +183,56 @@ sub crashes
 
 
 # The server is killed while the horizon's WAL record is on its way to the disk: nobody may have
-# been given an id that it covers. With a back field, the same for its next count.
+# been given an id that it covers. With a back field, the same for its next count. And it is killed
+# when the clock has passed the horizon, and no extension is possible yet.
 sub unflushed
 {
 	my ($layout, %o) = @_;
 	my $server = Torture::Server->create(layout => $layout, conf => "flakeid.when_ahead = error");
 	my $draws = Torture::Draws->new($layout);
 	my ($database) = @{ $server->{databases} };
-	my $rounds = 0;
-	while ($rounds < $o{rounds})
+	my $kill = sub {
+		$server->kill_all;
+		$draws->finish;
+		$draws->next_run;
+	};
+	for (1 .. $o{rounds})
 	{
-		$rounds++;
-		draw_first($draws, $server, $database);
-		sleep 1.1;    # or the next extension waits for its second
-		my $step = $layout eq 'rollback2' ? -600 : 10;    # away from what the horizon covers
-		$server->slow_wal(1);
-		$server->move_clock($step);
-		my $began = $server->now;
-		$draws->start($server, sessions => 4, batch => 1);
-		sleep 0.4;
-		$server->kill_all;
-		$draws->finish;
-		$draws->next_run;
+		for my $slow (1, 0)
+		{
+			draw_first($draws, $server, $database);
+			my $step = $slow && $layout eq 'rollback2' ? -600 : 10;    # away from what the horizon covers
+			if ($slow)
+			{
+				sleep 1.1;    # or the next extension waits for its second
+				$server->slow_wal(1);
+			}
+			else
+			{
+				$server->move_clock(10);
+				$draws->draw($server->connect($database), 1);    # this one extends it
+			}
+			$server->move_clock($step);
+			my $began = $server->now;
+			$draws->start($server, sessions => 4, batch => 1);
+			sleep 0.4;
+			$kill->();
 
-		$server->slow_wal(0);
-		$server->move_clock($began - $server->now);
-		$server->start;
-		$draws->start($server, sessions => 4, batch => 20, pause => pause_for($layout));
-		sleep 1;
-		$server->kill_all;
-		$draws->finish;
-		$draws->next_run;
-		$server->move_clock(10) if $step > 0;
-		$server->start;
+			$server->slow_wal(0);
+			$server->move_clock($began - $server->now);
+			$server->start;
+			$draws->start($server, sessions => 4, batch => 20, pause => pause_for($layout));
+			sleep 1;
+			$kill->();
+			$server->move_clock(10) if $step > 0;
+			$server->start;
+		}
 	}
 	$draws->start($server, sessions => 4, pause => pause_for($layout));
 	sleep 0.2 while $draws->drawn < $o{ids};
 	$draws->stop;
 	my $row = row('unflushed horizon', $draws,
-		"kill -9 of the server $rounds times while the horizon's WAL record is being written; then the same moments again", %o);
+		"kill -9 of the server $o{rounds} times while the horizon's WAL record is being written, and $o{rounds} times when none can be written yet; then the same moments again", %o);
 	$server->drop;
 	return $row;
 }
