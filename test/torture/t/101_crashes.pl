@@ -12,5 +12,5 @@ for (qw(snowflake sonyflake randflake rollback2))
 {
 	Torture::Scenarios::crashes($_, kills => 3, ids => 10_000, preload => $preload = !$preload);
 }
-Torture::Scenarios::unflushed($_, rounds => 1, ids => 10_000) for qw(snowflake rollback2);
+Torture::Scenarios::unflushed($_, rounds => 1, ids => 10_000) for qw(snowflake randflake rollback2);
 done_testing();

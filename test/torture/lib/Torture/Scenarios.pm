@@ -184,7 +184,7 @@ sub crashes
 
 # The server is killed while the horizon's WAL record is on its way to the disk: nobody may have
 # been given an id that it covers. With a back field, the same for its next count. And it is killed
-# when the clock has passed the horizon, and no extension is possible yet.
+# when the clock has passed the horizon, or has come to its tick, and no extension is possible yet.
 sub unflushed
 {
 	my ($layout, %o) = @_;
@@ -198,19 +198,26 @@ sub unflushed
 	};
 	for (1 .. $o{rounds})
 	{
-		for my $slow (1, 0)
+		for my $case (qw(slow past within))
 		{
 			draw_first($draws, $server, $database);
-			my $step = $slow && $layout eq 'rollback2' ? -600 : 10;    # away from what the horizon covers
-			if ($slow)
+			my $step = 10;    # away from what the horizon covers
+			if ($case eq 'slow')
 			{
 				sleep 1.1;    # or the next extension waits for its second
 				$server->slow_wal(1);
+				$step = -600 if $layout eq 'rollback2';
 			}
 			else
 			{
 				$server->move_clock(10);
 				$draws->draw($server->connect($database), 1);    # this one extends it
+			}
+			if ($case eq 'within')
+			{
+				my $horizon = $server->value($database,
+					'SELECT greatest(last_value, log_cnt & ((1::bigint << 56) - 1)) FROM flake_horizon');
+				$step = int($horizon / 1e6) + 0.1 - $server->now;
 			}
 			$server->move_clock($step);
 			my $began = $server->now;
@@ -232,7 +239,7 @@ sub unflushed
 	sleep 0.2 while $draws->drawn < $o{ids};
 	$draws->stop;
 	my $row = row('unflushed horizon', $draws,
-		"kill -9 of the server $o{rounds} times while the horizon's WAL record is being written, and $o{rounds} times when none can be written yet; then the same moments again", %o);
+		"kill -9 of the server $o{rounds} times while the horizon's WAL record is being written, and twice as often in the second after that; then the same moments again", %o);
 	$server->drop;
 	return $row;
 }
