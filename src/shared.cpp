@@ -105,26 +105,30 @@ void create_memory()
     LWLockRelease(AddinShmemInitLock);
 }
 
-// The entry that `matches` accepts, or a new one made by `fill` while fewer than `limit` are taken,
-// otherwise nullptr.
+// The entry that `matches` accepts, otherwise nullptr.
+template <typename Entry, typename Matches>
+Entry* find(Entry* entries, pg_atomic_uint32* count, Matches matches)
+{
+    const uint32_t taken = pg_atomic_read_u32(count);
+    pg_read_barrier();
+    for (uint32_t i = 0; i < taken; i++) {
+        if (matches(entries[i])) {
+            pg_read_barrier();
+            return &entries[i];
+        }
+    }
+    return nullptr;
+}
+
+// The same, or a new one made by `fill` while fewer than `limit` are taken.
 template <typename Entry, typename Matches, typename Fill>
 Entry* find_or_take(Entry* entries, pg_atomic_uint32* count, uint32_t limit, Matches matches,
                     Fill fill)
 {
-    auto find = [&]() -> Entry* {
-        const uint32_t taken = pg_atomic_read_u32(count);
-        pg_read_barrier();
-        for (uint32_t i = 0; i < taken; i++) {
-            if (matches(entries[i])) {
-                return &entries[i];
-            }
-        }
-        return nullptr;
-    };
-    Entry* entry = find();
+    Entry* entry = find(entries, count, matches);
     if (entry == nullptr) {
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        entry = find();
+        entry = find(entries, count, matches);
         const uint32_t taken = pg_atomic_read_u32(count);
         if (entry == nullptr && taken < limit) {
             entry = &entries[taken];
@@ -188,21 +192,38 @@ Slot* shared_slots(uint32_t* count)
 Horizon* shared_horizon()
 {
     Shared* memory = attach();
-    Horizon* horizon = find_or_take(
-        memory->horizons, &memory->horizon_count, max_horizons,
-        [&](const Horizon& other) { return other.database == MyDatabaseId; },
-        [&](Horizon& fresh) {
-            fresh.database = MyDatabaseId;
-            for (int kind = 0; kind < horizon_kinds; kind++) {
-                pg_atomic_init_u64(&fresh.bound[kind], 0);
-                pg_atomic_init_u64(&fresh.floor[kind], 0);
-                pg_atomic_init_u64(&fresh.extended_at[kind], 0);
-            }
-        });
+    auto mine = [](const Horizon& other) { return other.database == MyDatabaseId; };
+    auto fill = [](Horizon& fresh) {
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            pg_atomic_init_u64(&fresh.bound[kind], 0);
+            pg_atomic_init_u64(&fresh.floor[kind], 0);
+            pg_atomic_init_u64(&fresh.extended_at[kind], 0);
+        }
+        pg_write_barrier();
+        fresh.database = MyDatabaseId;
+    };
+    Horizon* horizon =
+        find_or_take(memory->horizons, &memory->horizon_count, max_horizons, mine, fill);
+    // When all are taken, that of a dropped database: no session of it is left.
+    for (int i = 0; horizon == nullptr && i < max_horizons; i++) {
+        Horizon& other = memory->horizons[i];
+        const Oid database = other.database;
+        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
+            continue;
+        }
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+        horizon = find(memory->horizons, &memory->horizon_count, mine);
+        if (horizon == nullptr && other.database == database) {
+            fill(other);
+            horizon = &other;
+        }
+        LWLockRelease(AddinShmemInitLock);
+    }
     if (horizon == nullptr) {
         ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                 errmsg("ids were generated in %d databases already", max_horizons),
-                errdetail("Every database that generated ids since the server's start counts."),
+                errdetail("Every database that generated ids since the server's start counts, "
+                          "unless it was dropped."),
                 errhint("Restart the server, or spread the databases over several servers."));
     }
     return horizon;

@@ -1,9 +1,9 @@
 // What all sessions and databases of the server share.
 //
 // Locking: AddinShmemInitLock is held to create the memory, to take a slot, a horizon or a secret's
-// mark, and never longer: nothing waits, reads a file or writes under it. Their keys do not change
-// once taken, and are read without a lock below the counts, which are raised last. Everything else
-// is atomic.
+// mark, and never longer: nothing waits, reads a file or writes under it. Keys are read without a
+// lock below the counts, which are raised last; they do not change once taken, but for a horizon of
+// a dropped database, which may become another's. Everything else is atomic.
 #pragma once
 
 #include "core/layout.hpp"
@@ -56,7 +56,7 @@ constexpr int spare_slots = 64; // kept from the further nodes of spans
 constexpr int max_horizons = 256;
 
 // A slot is never taken back while the server runs. Raises an error when all are taken, or, for
-// `spare_only`, returns nullptr when only the spare ones are left.
+// `keep_spare`, returns nullptr when only the spare ones are left.
 Slot* shared_slot(const SlotKey& key, uint32_t node, bool keep_spare);
 
 // All that were taken.

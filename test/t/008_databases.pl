@@ -1,0 +1,31 @@
+# More databases than the server has room for, one after another: the room of dropped ones is taken
+# again, and nothing of theirs is left in it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use FlakeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $room = 256;
+my $node = server('databases', 'autovacuum = off');
+$node->safe_psql('postgres', 'CREATE DATABASE shop');
+$node->safe_psql('shop', 'CREATE EXTENSION flakeid');
+
+my $script = '';
+for my $i (1 .. $room + 1)
+{
+	# The first one, whose room is taken again first, has its ids a day ahead.
+	my $draw = $i == 1 ? q{SELECT flake_raise_horizon(clock_timestamp() + '1 day')} : 'SELECT flake_next()';
+	$script .= "CREATE DATABASE d$i TEMPLATE shop;\n\\c d$i\n$draw;\n\\c postgres\nDROP DATABASE d$i;\n";
+}
+my ($code, $out, $err) = $node->psql('postgres', $script, on_error_stop => 1);
+is($code, 0, "$room databases and one more, each dropped") or diag $err;
+my @ids = grep { /^\d+$/ } split /\n/, $out;
+is(scalar(@ids), $room, 'each but the first has drawn');
+is(scalar(grep { $ids[$_] <= $ids[ $_ - 1 ] } 1 .. $#ids), 0, 'in order');
+$node->stop;
+done_testing();
