@@ -125,8 +125,9 @@ FLAKEID_FUNCTION(flakeid_raise_horizon)
 {
     const TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);
     if (TIMESTAMP_NOT_FINITE(moment) || us_since_1970(moment) > last_stamp_us) {
-        ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-                errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
+        ereport(
+            ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+            errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
     }
     const Oid function = fcinfo->flinfo->fn_oid;
     horizon_raise(horizon_attach(function), us_since_1970(moment), function);

@@ -283,12 +283,13 @@ bool move_on(Generator& g, Want want)
     const int64_t end = end_us(g.layout);
     const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
     if (wall_us() < end) {
-        ereport(ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-                errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
-                       get_database_name(MyDatabaseId)),
-                errdetail("The layout ends at %s.", moment_text(end)),
-                errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
-                        "layout with a later end."));
+        ereport(
+            ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+            errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
+                   get_database_name(MyDatabaseId)),
+            errdetail("The layout ends at %s.", moment_text(end)),
+            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
+                    "layout with a later end."));
     }
     ereport(
         ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
@@ -321,8 +322,9 @@ bool move_on(Generator& g, Want want)
             errdetail("Ids up to %s may have been issued, and the clock says %s; flakeid.max_ahead "
                       "is %s.",
                       moment_text(start_us), moment_text(now_us), max_ahead),
-            errhint("Correct the clock if it was set back, or wait until it has caught up. A superuser "
-                    "can lower a horizon that is wrong with SELECT flake_repair_horizon()."));
+            errhint(
+                "Correct the clock if it was set back, or wait until it has caught up. A superuser "
+                "can lower a horizon that is wrong with SELECT flake_repair_horizon()."));
     }
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

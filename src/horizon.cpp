@@ -189,7 +189,8 @@ uint64_t promoted_floor(uint64_t stamp)
 {
     const int64_t missed = stamp_us(stamp) + extension_us + max_generated_tick_us;
     // Of the database or the configuration, not what this session has set.
-    const int64_t reach = strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
+    const int64_t reach =
+        strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
     return stamp_of(stamp_back(stamp), Max(missed, wall_us() + reach));
 }
 
@@ -275,8 +276,7 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int6
         }
         const auto last = static_cast<int64_t>(pg_atomic_read_u64(&horizon->extended_at[kind]));
         const int64_t since = steady_us() - last;
-        if (last == 0 || since >= extension_interval_us ||
-            stamp_back(wanted) > stamp_back(bound)) {
+        if (last == 0 || since >= extension_interval_us || stamp_back(wanted) > stamp_back(bound)) {
             durable.stamp[kind] = wanted;
         } else if (bound < needed) {
             wait_us = extension_interval_us - since;

@@ -21,8 +21,9 @@ constexpr int64_t last_stamp_us = (INT64_C(1) << stamp_us_bits) - 1; // in the y
 
 constexpr uint64_t stamp_of(uint64_t back, int64_t us)
 {
-    return back << stamp_us_bits |
-           static_cast<uint64_t>(us < 0 ? 0 : us > last_stamp_us ? last_stamp_us : us);
+    return back << stamp_us_bits | static_cast<uint64_t>(us < 0               ? 0
+                                                         : us > last_stamp_us ? last_stamp_us
+                                                                              : us);
 }
 
 constexpr int64_t stamp_us(uint64_t stamp)
@@ -40,8 +41,8 @@ constexpr uint64_t stamp_back(uint64_t stamp)
 constexpr int64_t extension_us = 2 * us_per_s;
 constexpr int64_t early_extension_us = us_per_s;
 
-// At most one extension falls into this time, counted from its flush, so that a standby whose replay
-// lags by less misses at most one.
+// At most one extension falls into this time, counted from its flush, so that a standby whose
+// replay lags by less misses at most one.
 constexpr int64_t extension_interval_us = us_per_s;
 
 // The entry of the current database with its floor and bound loaded. `function` is any function of

@@ -320,11 +320,12 @@ void require_good_settings()
 {
     if (broken_layout || broken_node) {
         const char* name = broken_layout ? "flakeid.layout" : "flakeid.node";
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("the value that parameter \"%s\" was set to is not valid", name),
-                errdetail("A warning told why when the library was loaded."),
-                errhint("Set it to a valid value where it was set (ALTER DATABASE, ALTER ROLE or the "
-                        "configuration file), and connect again."));
+        ereport(
+            ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("the value that parameter \"%s\" was set to is not valid", name),
+            errdetail("A warning told why when the library was loaded."),
+            errhint("Set it to a valid value where it was set (ALTER DATABASE, ALTER ROLE or the "
+                    "configuration file), and connect again."));
     }
 }
 

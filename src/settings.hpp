@@ -30,9 +30,9 @@ struct Settings {
     int64_t max_leap_us; // 0: no check
     int cache;
 
-    const char* secret_file;      // empty: none
-    const char* coordinator;      // connection string; empty: none
-    const char* coordinator_name; // what messages call it
+    const char* secret_file;         // empty: none
+    const char* coordinator;         // connection string; empty: none
+    const char* coordinator_name;    // what messages call it
     const char* coordinator_problem; // why it was refused; nullptr: it was not
     const char* realm;
     int lease_ttl_s;

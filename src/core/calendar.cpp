@@ -8,29 +8,34 @@ constexpr int64_t us_per_second = 1000000;
 constexpr int64_t seconds_per_day = 86400;
 
 // Days since 1970-01-01; years are counted from March so that the leap day ends them.
-int64_t days_from_civil(int64_t year, unsigned month, unsigned day) {
+int64_t days_from_civil(int64_t year, unsigned month, unsigned day)
+{
     year -= month <= 2;
     const int64_t era = (year >= 0 ? year : year - 399) / 400;
     const auto year_of_era = static_cast<unsigned>(year - era * 400);
     const unsigned day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-    const unsigned day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    const unsigned day_of_era =
+        year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     return era * 146097 + static_cast<int64_t>(day_of_era) - 719468;
 }
 
-void civil_from_days(int64_t days, int64_t* year, unsigned* month, unsigned* day) {
+void civil_from_days(int64_t days, int64_t* year, unsigned* month, unsigned* day)
+{
     days += 719468;
     const int64_t era = (days >= 0 ? days : days - 146096) / 146097;
     const auto day_of_era = static_cast<unsigned>(days - era * 146097);
     const unsigned year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    const unsigned day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const unsigned day_of_year =
+        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     const unsigned shifted = (5 * day_of_year + 2) / 153;
     *day = day_of_year - (153 * shifted + 2) / 5 + 1;
     *month = shifted < 10 ? shifted + 3 : shifted - 9;
     *year = static_cast<int64_t>(year_of_era) + era * 400 + (*month <= 2);
 }
 
-unsigned days_in_month(int64_t year, unsigned month) {
+unsigned days_in_month(int64_t year, unsigned month)
+{
     static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     return month == 2 && leap ? 29 : days[month - 1];
@@ -40,7 +45,8 @@ struct Reader {
     const char* at;
     const char* end;
 
-    bool literal(char c) {
+    bool literal(char c)
+    {
         if (at == end || *at != c) {
             return false;
         }
@@ -48,7 +54,8 @@ struct Reader {
         return true;
     }
 
-    bool digits(int count, unsigned* value) {
+    bool digits(int count, unsigned* value)
+    {
         unsigned result = 0;
         for (int i = 0; i < count; i++) {
             if (at == end || *at < '0' || *at > '9') {
@@ -61,7 +68,8 @@ struct Reader {
     }
 };
 
-char* write_digits(char* at, unsigned value, int count) {
+char* write_digits(char* at, unsigned value, int count)
+{
     for (int i = count - 1; i >= 0; i--) {
         at[i] = static_cast<char>('0' + value % 10);
         value /= 10;
@@ -71,7 +79,8 @@ char* write_digits(char* at, unsigned value, int count) {
 
 } // namespace
 
-bool parse_moment(const char* text, size_t length, int64_t* us) {
+bool parse_moment(const char* text, size_t length, int64_t* us)
+{
     Reader reader{text, text + length};
     unsigned year, month, day, hour = 0, minute = 0, second = 0, fraction = 0;
     if (!reader.digits(4, &year) || !reader.literal('-') || !reader.digits(2, &month) ||
@@ -116,7 +125,8 @@ bool parse_moment(const char* text, size_t length, int64_t* us) {
     return true;
 }
 
-size_t format_moment(int64_t us, char* text) {
+size_t format_moment(int64_t us, char* text)
+{
     int64_t seconds = us / us_per_second;
     auto fraction = us % us_per_second;
     if (fraction < 0) {

@@ -20,29 +20,33 @@ struct Unit {
 };
 
 // From the longest to the shortest, as format_layout wants them.
-constexpr Unit units[] = {{"d", us_per_day},    {"h", 3600 * us_per_s}, {"min", 60 * us_per_s},
-                          {"s", us_per_s},      {"ms", us_per_ms},      {"us", 1}};
+constexpr Unit units[] = {{"d", us_per_day}, {"h", 3600 * us_per_s}, {"min", 60 * us_per_s},
+                          {"s", us_per_s},   {"ms", us_per_ms},      {"us", 1}};
 
 struct Word {
     const char* text;
     size_t length;
 
-    bool is(const char* other) const {
+    bool is(const char* other) const
+    {
         return length == strlen(other) && memcmp(text, other, length) == 0;
     }
 };
 
-bool is_space(char c) {
+bool is_space(char c)
+{
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-bool is_digit(char c) {
+bool is_digit(char c)
+{
     return c >= '0' && c <= '9';
 }
 
 // Reads a decimal number of 1 to 18 digits, without a leading zero; returns the digits read, 0 when
 // there is no such number.
-size_t read_number(Word word, int64_t* value) {
+size_t read_number(Word word, int64_t* value)
+{
     size_t digits = 0;
     int64_t result = 0;
     while (digits < word.length && is_digit(word.text[digits])) {
@@ -58,7 +62,8 @@ size_t read_number(Word word, int64_t* value) {
     return digits;
 }
 
-const Unit* find_unit(Word word) {
+const Unit* find_unit(Word word)
+{
     for (const Unit& unit : units) {
         if (word.is(unit.name)) {
             return &unit;
@@ -67,7 +72,8 @@ const Unit* find_unit(Word word) {
     return nullptr;
 }
 
-bool is_name(Word word) {
+bool is_name(Word word)
+{
     if (word.length == 0 || word.length > static_cast<size_t>(max_field_name) ||
         is_digit(word.text[0])) {
         return false;
@@ -85,7 +91,8 @@ class Parser {
 public:
     Parser(const char* text, size_t length) : text_(text), length_(length) { layout_ = Layout{}; }
 
-    LayoutError parse(Layout* layout) {
+    LayoutError parse(Layout* layout)
+    {
         if (length_ >= static_cast<size_t>(max_layout_text)) {
             return {LayoutStatus::too_long, 0, length_};
         }
@@ -114,11 +121,13 @@ public:
     }
 
 private:
-    LayoutError fail(LayoutStatus status, Word where) const {
+    LayoutError fail(LayoutStatus status, Word where) const
+    {
         return {status, static_cast<size_t>(where.text - text_), where.length};
     }
 
-    LayoutError word(Word word) {
+    LayoutError word(Word word)
+    {
         const auto* equals = static_cast<const char*>(memchr(word.text, '=', word.length));
         if (equals != nullptr) {
             const auto left = static_cast<size_t>(equals - word.text);
@@ -132,7 +141,8 @@ private:
         return field(word, {word.text, left}, {colon + 1, word.length - left - 1});
     }
 
-    LayoutError field(Word word, Word name, Word rest) {
+    LayoutError field(Word word, Word name, Word rest)
+    {
         if (epoch_seen_ || layout_.enciphered) {
             return fail(LayoutStatus::late_field, word);
         }
@@ -198,7 +208,8 @@ private:
         return fail(LayoutStatus::ok, word);
     }
 
-    LayoutError tick(Word word, Word unit) {
+    LayoutError tick(Word word, Word unit)
+    {
         if (unit.length == 0) {
             return fail(LayoutStatus::no_unit, word);
         }
@@ -213,7 +224,8 @@ private:
         return fail(LayoutStatus::ok, word);
     }
 
-    LayoutError option(Word word, Word name, Word value) {
+    LayoutError option(Word word, Word name, Word value)
+    {
         if (name.is("epoch")) {
             if (epoch_seen_) {
                 return fail(LayoutStatus::duplicate, name);
@@ -231,7 +243,8 @@ private:
         return fail(LayoutStatus::unknown_option, word);
     }
 
-    LayoutError epoch(Word word, Word value) {
+    LayoutError epoch(Word word, Word value)
+    {
         if (parse_moment(value.text, value.length, &layout_.epoch_us)) {
             return fail(LayoutStatus::ok, word);
         }
@@ -261,7 +274,8 @@ private:
         return fail(LayoutStatus::ok, word);
     }
 
-    LayoutError finish() {
+    LayoutError finish()
+    {
         const Word all{text_, length_};
         if (layout_.field_count == 0 && !epoch_seen_ && !layout_.enciphered) {
             return fail(LayoutStatus::empty, all);
@@ -319,13 +333,15 @@ class Writer {
 public:
     explicit Writer(char* at) : start_(at), at_(at) {}
 
-    void text(const char* s) {
+    void text(const char* s)
+    {
         while (*s != '\0') {
             *at_++ = *s++;
         }
     }
 
-    void number(int64_t value) {
+    void number(int64_t value)
+    {
         char digits[20];
         int count = 0;
         do {
@@ -339,7 +355,8 @@ public:
 
     void moment(int64_t us) { at_ += format_moment(us, at_); }
 
-    size_t finish() {
+    size_t finish()
+    {
         *at_ = '\0';
         return static_cast<size_t>(at_ - start_);
     }
@@ -354,18 +371,22 @@ private:
 // doc/layouts.md names the source of every constant.
 const Preset presets[] = {
     {"snowflake", "time:41:1ms node:10 sequence:12 epoch=2010-11-04T01:42:54.657Z", "pgedge"},
-    {"twitter", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch=2010-11-04T01:42:54.657Z", "tsid"},
+    {"twitter", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch=2010-11-04T01:42:54.657Z",
+     "tsid"},
     {"discord", "time:42:1ms worker:5 process:5 sequence:12 epoch=2015-01-01T00:00:00Z", nullptr},
     {"instagram", "time:41:1ms shard:13 sequence:10 epoch=2011-08-24T21:07:01.721Z", "tsid"},
     {"mastodon", "time:48:1ms sequence:16 epoch=1970-01-01T00:00:00Z", nullptr},
     {"sonyflake", "time:39:10ms sequence:8 machine:16 epoch=2014-09-01T00:00:00Z", "sonyflake2"},
     {"sonyflake2", "time:39:10ms sequence:8 machine:16 epoch=2025-01-01T00:00:00Z", nullptr},
-    {"uidgenerator", "time:28:1s worker:22 sequence:13 epoch=2016-05-19T16:00:00Z", "uidgenerator31"},
+    {"uidgenerator", "time:28:1s worker:22 sequence:13 epoch=2016-05-19T16:00:00Z",
+     "uidgenerator31"},
     {"uidgenerator31", "time:31:1s worker:23 sequence:9 epoch=2016-05-19T16:00:00Z", nullptr},
-    {"uidgenerator30", "time:30:1s worker:27 sequence:6 epoch=2016-05-19T16:00:00Z", "uidgenerator31"},
+    {"uidgenerator30", "time:30:1s worker:27 sequence:6 epoch=2016-05-19T16:00:00Z",
+     "uidgenerator31"},
     {"tsid", "time:42:1ms node:10 sequence:12 epoch=2020-01-01T00:00:00Z", nullptr},
     {"pgedge", "time:41:1ms node:10 sequence:12 epoch=2023-01-01T00:00:00Z", nullptr},
-    {"randflake", "time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64", nullptr},
+    {"randflake", "time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64",
+     nullptr},
     {"js53", "time:40:1ms node:6 sequence:7 epoch=2026-01-01T00:00:00Z", nullptr},
     {"rollback2", "time:41:1ms node:8 back:2 sequence:12 epoch=2010-11-04T01:42:54.657Z", nullptr},
     {"rollback3", "back:3 time:38:10ms node:10 sequence:12 epoch=2026-01-01T00:00:00Z", nullptr},
@@ -373,7 +394,8 @@ const Preset presets[] = {
 
 const int preset_count = sizeof presets / sizeof presets[0];
 
-const Preset* find_preset(const char* name, size_t length) {
+const Preset* find_preset(const char* name, size_t length)
+{
     const Word word{name, length};
     for (const Preset& preset : presets) {
         if (word.is(preset.name)) {
@@ -383,11 +405,13 @@ const Preset* find_preset(const char* name, size_t length) {
     return nullptr;
 }
 
-LayoutError parse_layout(const char* text, size_t length, Layout* layout) {
+LayoutError parse_layout(const char* text, size_t length, Layout* layout)
+{
     return Parser(text, length).parse(layout);
 }
 
-size_t format_layout(const Layout& layout, char* text) {
+size_t format_layout(const Layout& layout, char* text)
+{
     Writer writer(text);
     for (int i = 0; i < layout.field_count; i++) {
         const Field& field = layout.fields[i];
@@ -413,7 +437,8 @@ size_t format_layout(const Layout& layout, char* text) {
     return writer.finish();
 }
 
-bool same_layout(const Layout& a, const Layout& b) {
+bool same_layout(const Layout& a, const Layout& b)
+{
     if (a.field_count != b.field_count || a.tick_us != b.tick_us || a.epoch_us != b.epoch_us ||
         a.enciphered != b.enciphered) {
         return false;
@@ -427,7 +452,8 @@ bool same_layout(const Layout& a, const Layout& b) {
     return true;
 }
 
-uint64_t place_node(const Layout& layout, uint32_t node) {
+uint64_t place_node(const Layout& layout, uint32_t node)
+{
     uint64_t raw = 0;
     for (int i = layout.field_count - 1; i >= 0; i--) {
         const Field& field = layout.fields[i];
@@ -439,24 +465,28 @@ uint64_t place_node(const Layout& layout, uint32_t node) {
     return raw;
 }
 
-uint64_t compose(const Layout& layout, const Parts& parts) {
+uint64_t compose(const Layout& layout, const Parts& parts)
+{
     return parts.tick << layout.time_shift |
            static_cast<uint64_t>(parts.sequence) << layout.sequence_shift |
            (layout.back_bits == 0 ? 0 : static_cast<uint64_t>(parts.back) << layout.back_shift) |
            place_node(layout, parts.node);
 }
 
-bool time_ordered(const Layout& layout) {
+bool time_ordered(const Layout& layout)
+{
     return !layout.enciphered && layout.fields[0].kind == FieldKind::time;
 }
 
-int64_t tick_of_us(const Layout& layout, int64_t us) {
+int64_t tick_of_us(const Layout& layout, int64_t us)
+{
     const __int128 since = static_cast<__int128>(us) - layout.epoch_us;
     const __int128 tick = since / layout.tick_us - (since % layout.tick_us < 0 ? 1 : 0);
     return tick > INT64_MAX ? INT64_MAX : tick < INT64_MIN ? INT64_MIN : static_cast<int64_t>(tick);
 }
 
-int64_t end_us(const Layout& layout) {
+int64_t end_us(const Layout& layout)
+{
     int64_t us;
     return tick_start_us(layout, layout.max_tick + 1, &us) ? us : INT64_MAX;
 }

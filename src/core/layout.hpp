@@ -12,14 +12,14 @@ constexpr int64_t us_per_day = 86400 * us_per_s;
 
 constexpr int word_bits = 64;
 constexpr int max_fields = 16;
-constexpr int max_field_name = 31;          // bytes, without the terminating zero
-constexpr int max_layout_text = 1024;       // bytes, with the terminating zero
+constexpr int max_field_name = 31;                  // bytes, without the terminating zero
+constexpr int max_layout_text = 1024;               // bytes, with the terminating zero
 constexpr int64_t max_generated_tick_us = us_per_s; // longer ticks are read only
 
 // flake_node and flake_sequence return int4, which holds 31 bits without a sign.
 constexpr int max_node_bits = 31;
 constexpr int max_sequence_bits = 31;
-constexpr int max_back_bits = 7;            // what a horizon stamp has room for (horizon.hpp)
+constexpr int max_back_bits = 7; // what a horizon stamp has room for (horizon.hpp)
 
 enum class FieldKind : uint8_t { time, sequence, back, node };
 
@@ -62,25 +62,25 @@ struct Parts {
 
 enum class LayoutStatus {
     ok,
-    empty,            // no word at all
-    too_long,         // longer than max_layout_text
-    bad_word,         // neither name:bits nor option=value
-    bad_name,         // not [a-z_][a-z0-9_]*, at most max_field_name bytes
-    bad_bits,         // not a number from 1 to 64
-    too_wide,         // more bits than a field of this kind may have
-    duplicate,        // a field or an option stands twice
-    too_many_fields,  // more than max_fields
-    too_many_bits,    // more than 64 in all, at this word
-    no_time,          // the time field is missing
-    no_sequence,      // the sequence field is missing
-    no_unit,          // time without its unit
-    unexpected_unit,  // a unit on another field than time
-    bad_unit,         // not a number and one of us, ms, s, min, h, d; or not from 1us to 1d
-    unknown_option,   // neither epoch nor cipher
-    bad_epoch,        // neither a date nor a number with its unit
-    bare_epoch,       // a number without a unit that looks like seconds
-    bad_cipher,       // not sparx64
-    late_field,       // a field after an option
+    empty,           // no word at all
+    too_long,        // longer than max_layout_text
+    bad_word,        // neither name:bits nor option=value
+    bad_name,        // not [a-z_][a-z0-9_]*, at most max_field_name bytes
+    bad_bits,        // not a number from 1 to 64
+    too_wide,        // more bits than a field of this kind may have
+    duplicate,       // a field or an option stands twice
+    too_many_fields, // more than max_fields
+    too_many_bits,   // more than 64 in all, at this word
+    no_time,         // the time field is missing
+    no_sequence,     // the sequence field is missing
+    no_unit,         // time without its unit
+    unexpected_unit, // a unit on another field than time
+    bad_unit,        // not a number and one of us, ms, s, min, h, d; or not from 1us to 1d
+    unknown_option,  // neither epoch nor cipher
+    bad_epoch,       // neither a date nor a number with its unit
+    bare_epoch,      // a number without a unit that looks like seconds
+    bad_cipher,      // not sparx64
+    late_field,      // a field after an option
 };
 
 // Where the text is wrong: bytes [offset, offset + length) of it.
@@ -166,7 +166,8 @@ inline bool tick_start_us(const Layout& layout, uint64_t tick, int64_t* us)
 // The tick that holds a moment: negative before the epoch, unbounded above.
 int64_t tick_of_us(const Layout& layout, int64_t us);
 
-// The first moment for which no id can be generated any more; INT64_MAX when 64 bits cannot hold it.
+// The first moment for which no id can be generated any more; INT64_MAX when 64 bits cannot hold
+// it.
 int64_t end_us(const Layout& layout);
 
 } // namespace flakeid

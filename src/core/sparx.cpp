@@ -10,24 +10,28 @@ typedef uint16_t Lanes __attribute__((vector_size(2 * lanes)));
 
 // The functions of a Word serve one block as uint16_t, and eight as Lanes.
 
-template <typename Word> inline Word rotate_left(Word x, int n)
+template <typename Word>
+inline Word rotate_left(Word x, int n)
 {
     return static_cast<Word>((x << n) | (x >> (16 - n)));
 }
 
 // One of the two halves of a block.
-template <typename Word> struct Branch {
+template <typename Word>
+struct Branch {
     Word left, right;
 };
 
 // The SPECKEY round.
-template <typename Word> inline void mix_words(Word& left, Word& right)
+template <typename Word>
+inline void mix_words(Word& left, Word& right)
 {
     left = static_cast<Word>(rotate_left(left, 9) + right);
     right = static_cast<Word>(rotate_left(right, 2) ^ left);
 }
 
-template <typename Word> inline Branch<Word> rounds_forward(Branch<Word> x, const uint16_t* key)
+template <typename Word>
+inline Branch<Word> rounds_forward(Branch<Word> x, const uint16_t* key)
 {
 #pragma GCC unroll 3
     for (int round = 0; round < sparx_rounds; round++) {
@@ -56,24 +60,28 @@ inline Branch<uint16_t> rounds_backward(Branch<uint16_t> x, const uint16_t* key)
 }
 
 // What the step between the rounds adds to `other`.
-template <typename Word> inline Branch<Word> add_linear(Branch<Word> other, Branch<Word> x)
+template <typename Word>
+inline Branch<Word> add_linear(Branch<Word> other, Branch<Word> x)
 {
     const Word spread = rotate_left(static_cast<Word>(x.left ^ x.right), 8);
     return {static_cast<Word>(other.left ^ x.left ^ spread),
             static_cast<Word>(other.right ^ x.right ^ spread)};
 }
 
-template <typename Word> struct Block {
+template <typename Word>
+struct Block {
     Branch<Word> a, b;
 };
 
-template <typename Word> inline Block<Word> add_key(Block<Word> block, const uint16_t* key)
+template <typename Word>
+inline Block<Word> add_key(Block<Word> block, const uint16_t* key)
 {
     return {{static_cast<Word>(block.a.left ^ key[0]), static_cast<Word>(block.a.right ^ key[1])},
             {static_cast<Word>(block.b.left ^ key[2]), static_cast<Word>(block.b.right ^ key[3])}};
 }
 
-template <typename Word> inline Block<Word> encrypt_block(const SparxKey& key, Block<Word> block)
+template <typename Word>
+inline Block<Word> encrypt_block(const SparxKey& key, Block<Word> block)
 {
     for (int step = 0; step < sparx_steps; step++) {
         const Branch<Word> a = rounds_forward(block.a, key.round[sparx_branches * step]);
@@ -108,7 +116,8 @@ inline uint64_t place_word(uint16_t word, int i)
 
 inline Block<uint16_t> load(uint64_t number)
 {
-    return {{block_word(number, 0), block_word(number, 1)}, {block_word(number, 2), block_word(number, 3)}};
+    return {{block_word(number, 0), block_word(number, 1)},
+            {block_word(number, 2), block_word(number, 3)}};
 }
 
 inline uint64_t store(const Block<uint16_t>& block)
@@ -119,7 +128,8 @@ inline uint64_t store(const Block<uint16_t>& block)
 
 } // namespace
 
-void sparx_expand(const unsigned char* key, SparxKey* expanded) {
+void sparx_expand(const unsigned char* key, SparxKey* expanded)
+{
     uint16_t k[8];
     for (int i = 0; i < 8; i++) {
         k[i] = static_cast<uint16_t>(key[2 * i] << 8 | key[2 * i + 1]);
@@ -177,7 +187,8 @@ uint64_t sparx_decrypt(const SparxKey& key, uint64_t id)
     return store(decrypt_block(key, load(id)));
 }
 
-void wipe(void* memory, unsigned long size) {
+void wipe(void* memory, unsigned long size)
+{
     auto* at = static_cast<volatile unsigned char*>(memory);
     while (size-- > 0) {
         *at++ = 0;

@@ -4,15 +4,20 @@ namespace flakeid {
 
 namespace {
 
-template <typename T> T smaller(T a, T b) {
+template <typename T>
+T smaller(T a, T b)
+{
     return a < b ? a : b;
 }
 
-template <typename T> T larger(T a, T b) {
+template <typename T>
+T larger(T a, T b)
+{
     return a > b ? a : b;
 }
 
-int bits_of(uint64_t mask) {
+int bits_of(uint64_t mask)
+{
     int bits = 0;
     while (mask != 0) {
         bits++;
@@ -23,7 +28,8 @@ int bits_of(uint64_t mask) {
 
 } // namespace
 
-WordShape word_shape(const Layout& layout) {
+WordShape word_shape(const Layout& layout)
+{
     WordShape shape{};
     shape.sequence_bits = static_cast<uint8_t>(bits_of(layout.max_sequence));
     shape.tick_bits = layout.time_bits;
@@ -33,7 +39,8 @@ WordShape word_shape(const Layout& layout) {
     return shape;
 }
 
-Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want) {
+Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want)
+{
     const uint64_t last_of_sequence = max_sequence(shape);
     const uint64_t reach = limits.now + limits.ahead;
     const uint64_t highest_tick = smaller(reach, shape.max_tick);
@@ -68,7 +75,8 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
         return {Verdict::extend, 0, word, 0};
     }
     const uint64_t room = highest - word;
-    return {Verdict::issue, room < want.count ? static_cast<uint32_t>(room) + 1 : want.count, word, 0};
+    return {Verdict::issue, room < want.count ? static_cast<uint32_t>(room) + 1 : want.count, word,
+            0};
 }
 
 Stretch stretch_of(const WordShape& shape, const Limits& limits)

@@ -1,4 +1,5 @@
-// The rule of the generator: which word comes after the last one. Pure: time and state are arguments.
+// The rule of the generator: which word comes after the last one. Pure: time and state are
+// arguments.
 //
 // A word is back, tick and sequence side by side, in this order whatever the order in the id, so
 // that a later id of one node always has a larger word. The node is not part of it.
@@ -21,29 +22,35 @@ struct WordShape {
 
 WordShape word_shape(const Layout& layout);
 
-inline uint64_t max_sequence(const WordShape& shape) {
+inline uint64_t max_sequence(const WordShape& shape)
+{
     return (UINT64_C(1) << shape.sequence_bits) - 1;
 }
 
-inline uint64_t word_of(const WordShape& shape, uint64_t back, uint64_t tick, uint64_t sequence) {
+inline uint64_t word_of(const WordShape& shape, uint64_t back, uint64_t tick, uint64_t sequence)
+{
     const uint64_t high = shape.has_back ? back << shape.tick_bits : 0;
     return (high | tick) << shape.sequence_bits | sequence;
 }
 
-inline uint64_t word_sequence(const WordShape& shape, uint64_t word) {
+inline uint64_t word_sequence(const WordShape& shape, uint64_t word)
+{
     return word & max_sequence(shape);
 }
 
-inline uint64_t word_tick(const WordShape& shape, uint64_t word) {
+inline uint64_t word_tick(const WordShape& shape, uint64_t word)
+{
     return word >> shape.sequence_bits & ((UINT64_C(1) << shape.tick_bits) - 1);
 }
 
-inline uint64_t word_back(const WordShape& shape, uint64_t word) {
+inline uint64_t word_back(const WordShape& shape, uint64_t word)
+{
     return shape.has_back ? word >> (shape.sequence_bits + shape.tick_bits) : 0;
 }
 
 // The id without its node.
-inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, uint64_t word) {
+inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, uint64_t word)
+{
     return word_tick(shape, word) << layout.time_shift |
            word_sequence(shape, word) << layout.sequence_shift |
            (shape.has_back ? word_back(shape, word) << layout.back_shift : 0);
@@ -76,8 +83,9 @@ struct Draw {
     uint64_t too_far;
 };
 
-// The next word after `last`, the word issued last (0: none yet; the word 0 is never issued). A clock that went back by more
-// than limits.ahead raises the back field where the layout has one left.
+// The next word after `last`, the word issued last (0: none yet; the word 0 is never issued). A
+// clock that went back by more than limits.ahead raises the back field where the layout has one
+// left.
 Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want);
 
 // The common case of the step: words of the tick limits.now, from its first one on, after each of

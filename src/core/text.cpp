@@ -17,7 +17,8 @@ struct Alphabet {
 };
 
 template <size_t size>
-constexpr Alphabet make_alphabet(const char (&digits)[size]) {
+constexpr Alphabet make_alphabet(const char (&digits)[size])
+{
     Alphabet alphabet{};
     for (unsigned char& value : alphabet.values) {
         value = foreign;
@@ -50,16 +51,19 @@ constexpr Alphabet digits64 =
 constexpr Alphabet digits64url =
     make_alphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 
-TextStatus fail(TextStatus status, size_t at, size_t* offset) {
+TextStatus fail(TextStatus status, size_t at, size_t* offset)
+{
     *offset = at;
     return status;
 }
 
-unsigned char digit_value(const Alphabet& alphabet, char c) {
+unsigned char digit_value(const Alphabet& alphabet, char c)
+{
     return alphabet.values[static_cast<unsigned char>(c)];
 }
 
-TextStatus refuse_character(const Alphabet& alphabet, char c, size_t at, size_t* offset) {
+TextStatus refuse_character(const Alphabet& alphabet, char c, size_t at, size_t* offset)
+{
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     const bool other_case = letter && alphabet.one_case &&
                             digit_value(alphabet, static_cast<char>(c ^ 0x20)) != foreign;
@@ -68,13 +72,18 @@ TextStatus refuse_character(const Alphabet& alphabet, char c, size_t at, size_t*
 
 // Number systems whose digit holds a whole number of bits.
 
-template <int bits> constexpr int most_digits = (id_bits + bits - 1) / bits;
+template <int bits>
+constexpr int most_digits = (id_bits + bits - 1) / bits;
 
-template <int bits> int digits_needed(uint64_t id) {
+template <int bits>
+int digits_needed(uint64_t id)
+{
     return (id_bits - 1 - __builtin_clzll(id | 1)) / bits + 1;
 }
 
-template <int bits, const Alphabet& alphabet> size_t write_bits(uint64_t id, int count, char* out) {
+template <int bits, const Alphabet& alphabet>
+size_t write_bits(uint64_t id, int count, char* out)
+{
     for (int i = count - 1; i >= 0; i--) {
         out[i] = alphabet.digits[id & ((1u << bits) - 1)];
         id >>= bits;
@@ -82,16 +91,21 @@ template <int bits, const Alphabet& alphabet> size_t write_bits(uint64_t id, int
     return static_cast<size_t>(count);
 }
 
-template <int bits, const Alphabet& alphabet> size_t write_shortest(uint64_t id, char* out) {
+template <int bits, const Alphabet& alphabet>
+size_t write_shortest(uint64_t id, char* out)
+{
     return write_bits<bits, alphabet>(id, digits_needed<bits>(id), out);
 }
 
-template <int bits, const Alphabet& alphabet> size_t write_fixed(uint64_t id, char* out) {
+template <int bits, const Alphabet& alphabet>
+size_t write_fixed(uint64_t id, char* out)
+{
     return write_bits<bits, alphabet>(id, most_digits<bits>, out);
 }
 
 template <int bits, const Alphabet& alphabet>
-TextStatus read_bits(const char* text, size_t length, uint64_t* id, size_t* offset) {
+TextStatus read_bits(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
     uint64_t value = 0;
     for (size_t i = 0; i < length; i++) {
         const unsigned char digit = digit_value(alphabet, text[i]);
@@ -108,7 +122,8 @@ TextStatus read_bits(const char* text, size_t length, uint64_t* id, size_t* offs
 }
 
 template <int bits, const Alphabet& alphabet>
-TextStatus read_shortest(const char* text, size_t length, uint64_t* id, size_t* offset) {
+TextStatus read_shortest(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
     if (length > 1 && text[0] == alphabet.digits[0]) {
         return fail(TextStatus::not_canonical, 0, offset);
     }
@@ -116,7 +131,8 @@ TextStatus read_shortest(const char* text, size_t length, uint64_t* id, size_t* 
 }
 
 template <int bits, const Alphabet& alphabet>
-TextStatus read_fixed(const char* text, size_t length, uint64_t* id, size_t* offset) {
+TextStatus read_fixed(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
     if (length != most_digits<bits>) {
         return fail(TextStatus::bad_length, 0, offset);
     }
@@ -125,7 +141,9 @@ TextStatus read_fixed(const char* text, size_t length, uint64_t* id, size_t* off
 
 // Number systems of any base, shortest spelling.
 
-template <unsigned base, const Alphabet& alphabet> size_t write_base(uint64_t id, char* out) {
+template <unsigned base, const Alphabet& alphabet>
+size_t write_base(uint64_t id, char* out)
+{
     constexpr size_t most = 13; // of base 36
     char digits[most];
     size_t at = most;
@@ -138,7 +156,8 @@ template <unsigned base, const Alphabet& alphabet> size_t write_base(uint64_t id
 }
 
 template <unsigned base, const Alphabet& alphabet>
-TextStatus read_base(const char* text, size_t length, uint64_t* id, size_t* offset) {
+TextStatus read_base(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
     if (length > 1 && text[0] == alphabet.digits[0]) {
         return fail(TextStatus::not_canonical, 0, offset);
     }
@@ -162,13 +181,15 @@ TextStatus read_base(const char* text, size_t length, uint64_t* id, size_t* offs
 constexpr int url_digits = 11;
 constexpr int url_spare_bits = 6 * url_digits - id_bits;
 
-size_t write_url(uint64_t id, char* out) {
+size_t write_url(uint64_t id, char* out)
+{
     out[url_digits - 1] = digits64url.digits[id << url_spare_bits & 63];
     write_bits<6, digits64url>(id >> (6 - url_spare_bits), url_digits - 1, out);
     return url_digits;
 }
 
-TextStatus read_url(const char* text, size_t length, uint64_t* id, size_t* offset) {
+TextStatus read_url(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
     if (length != url_digits) {
         return fail(TextStatus::bad_length, 0, offset);
     }
@@ -193,7 +214,8 @@ TextStatus read_url(const char* text, size_t length, uint64_t* id, size_t* offse
 constexpr size_t max_decimal = 20; // digits and sign
 constexpr size_t max_base64 = (max_decimal + 2) / 3 * 4;
 
-size_t write_decimal(uint64_t id, char* out) {
+size_t write_decimal(uint64_t id, char* out)
+{
     const bool negative = static_cast<int64_t>(id) < 0;
     uint64_t rest = negative ? 0 - id : id;
     char digits[max_decimal];
@@ -209,7 +231,8 @@ size_t write_decimal(uint64_t id, char* out) {
     return max_decimal - at;
 }
 
-TextStatus read_decimal(const char* text, size_t length, uint64_t* id, size_t* offset) {
+TextStatus read_decimal(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
     const bool negative = length > 0 && text[0] == '-';
     const uint64_t most = static_cast<uint64_t>(INT64_MAX) + (negative ? 1 : 0);
     uint64_t value = 0;
@@ -233,7 +256,8 @@ TextStatus read_decimal(const char* text, size_t length, uint64_t* id, size_t* o
     return TextStatus::ok;
 }
 
-size_t write_base64(uint64_t id, char* out) {
+size_t write_base64(uint64_t id, char* out)
+{
     char decimal[max_decimal];
     const size_t length = write_decimal(id, decimal);
     char* at = out;
@@ -250,7 +274,8 @@ size_t write_base64(uint64_t id, char* out) {
     return static_cast<size_t>(at - out);
 }
 
-TextStatus read_base64(const char* text, size_t length, uint64_t* id, size_t* offset) {
+TextStatus read_base64(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
     if (length % 4 != 0 || length > max_base64) {
         return fail(TextStatus::bad_length, 0, offset);
     }
@@ -309,11 +334,13 @@ static_assert(static_cast<int>(TextFormat::base64url) == text_format_count - 1);
 
 } // namespace
 
-const char* text_format_name(TextFormat format) {
+const char* text_format_name(TextFormat format)
+{
     return forms[static_cast<int>(format)].name;
 }
 
-bool find_text_format(const char* name, size_t length, TextFormat* format) {
+bool find_text_format(const char* name, size_t length, TextFormat* format)
+{
     for (int i = 0; i < text_format_count; i++) {
         if (strlen(forms[i].name) == length && memcmp(forms[i].name, name, length) == 0) {
             *format = static_cast<TextFormat>(i);
@@ -323,12 +350,14 @@ bool find_text_format(const char* name, size_t length, TextFormat* format) {
     return false;
 }
 
-size_t to_text(TextFormat format, uint64_t id, char* out) {
+size_t to_text(TextFormat format, uint64_t id, char* out)
+{
     return forms[static_cast<int>(format)].write(id, out);
 }
 
 TextStatus from_text(TextFormat format, const char* text, size_t length, uint64_t* id,
-                     size_t* offset) {
+                     size_t* offset)
+{
     *offset = 0;
     if (length == 0) {
         return TextStatus::empty;

@@ -1,7 +1,8 @@
-// Ids as text: to_text and from_text are exact inverses, and every id has one spelling in each form.
+// Ids as text: to_text and from_text are exact inverses, and every id has one spelling in each
+// form.
 //
-// A negative (enciphered) id stands for the unsigned number of its 64 bits in every form but base64,
-// which spells the signed decimal number.
+// A negative (enciphered) id stands for the unsigned number of its 64 bits in every form but
+// base64, which spells the signed decimal number.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Text forms: the first byte chooses one, the rest is the text. What is read is what would be written.
+// Text forms: the first byte chooses one, the rest is the text. What is read is what would be
+// written.
 #include "../../src/core/text.hpp"
 
 #include "check.hpp"
@@ -13,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
         return 0;
     }
     // '0' to '9', so that the corpus can be read.
-    const auto format = static_cast<TextFormat>((data[0] + text_format_count - '0' % text_format_count) %
-                                                text_format_count);
+    const auto format = static_cast<TextFormat>(
+        (data[0] + text_format_count - '0' % text_format_count) % text_format_count);
     const auto* text = reinterpret_cast<const char*>(data + 1);
     const size_t length = size - 1;
 

@@ -11,20 +11,23 @@ namespace {
 constexpr int64_t first_us = -62135596800000000; // 0001-01-01T00:00:00Z
 constexpr int64_t last_us = 253402300799999999;  // 9999-12-31T23:59:59.999999Z
 
-bool reads(const std::string& text) {
+bool reads(const std::string& text)
+{
     int64_t us;
     // On the heap without a terminating zero, so that the sanitizer sees a read past the end.
     const std::vector<char> bytes(text.begin(), text.end());
     return parse_moment(bytes.data(), bytes.size(), &us);
 }
 
-int64_t us_of(const std::string& text) {
+int64_t us_of(const std::string& text)
+{
     int64_t us = INT64_MIN;
     EXPECT_TRUE(parse_moment(text.data(), text.size(), &us)) << text;
     return us;
 }
 
-std::string text_of(int64_t us) {
+std::string text_of(int64_t us)
+{
     char text[moment_text_size];
     memset(text, '#', sizeof text);
     const size_t length = format_moment(us, text);
@@ -35,7 +38,8 @@ std::string text_of(int64_t us) {
 
 } // namespace
 
-TEST(Calendar, KnownMoments) {
+TEST(Calendar, KnownMoments)
+{
     EXPECT_EQ(us_of("1970-01-01T00:00:00Z"), 0);
     EXPECT_EQ(us_of("1970-01-01"), 0);
     EXPECT_EQ(us_of("1969-12-31T23:59:59.999999Z"), -1);
@@ -46,7 +50,8 @@ TEST(Calendar, KnownMoments) {
     EXPECT_EQ(us_of("9999-12-31T23:59:59.999999Z"), last_us);
 }
 
-TEST(Calendar, ShortestText) {
+TEST(Calendar, ShortestText)
+{
     EXPECT_EQ(text_of(0), "1970-01-01T00:00:00Z");
     EXPECT_EQ(text_of(-1), "1969-12-31T23:59:59.999999Z");
     EXPECT_EQ(text_of(100000), "1970-01-01T00:00:00.1Z");
@@ -55,7 +60,8 @@ TEST(Calendar, ShortestText) {
     EXPECT_EQ(text_of(last_us), "9999-12-31T23:59:59.999999Z");
 }
 
-TEST(Calendar, EveryDayFollowsTheOneBefore) {
+TEST(Calendar, EveryDayFollowsTheOneBefore)
+{
     const int days_in_month[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int64_t us = first_us;
     for (int year = 1; year <= 9999; year++) {
@@ -79,10 +85,12 @@ TEST(Calendar, EveryDayFollowsTheOneBefore) {
     EXPECT_EQ(us, last_us + 1);
 }
 
-TEST(Calendar, RandomMomentsRoundTrip) {
+TEST(Calendar, RandomMomentsRoundTrip)
+{
     Random random(2);
     for (int i = 0; i < 100000; i++) {
-        int64_t us = first_us + static_cast<int64_t>(up_to(random, static_cast<uint64_t>(last_us - first_us)));
+        int64_t us = first_us +
+                     static_cast<int64_t>(up_to(random, static_cast<uint64_t>(last_us - first_us)));
         if (i % 3 == 0) {
             us -= us % us_per_ms;
         }
@@ -90,16 +98,49 @@ TEST(Calendar, RandomMomentsRoundTrip) {
     }
 }
 
-TEST(Calendar, Refusals) {
-    for (const char* text :
-         {"", "2", "2016", "2016-04", "2016-04-", "2016-04-3", "16-04-30", "2016-4-30", "02016-04-30",
-          "0000-01-01", "-001-01-01", "2016-00-10", "2016-13-10", "2016-04-00", "2016-04-31",
-          "2016-02-30", "2015-02-29", "1900-02-29", "2016-04-30Z", "2016-04-30 11:18:25Z",
-          "2016-04-30T", "2016-04-30T11", "2016-04-30T11Z", "2016-04-30T11:18", "2016-04-30T11:18:25",
-          "2016-04-30T11:18:25z", "2016-04-30t11:18:25Z", "2016-04-30T24:00:00Z",
-          "2016-04-30T11:60:00Z", "2016-04-30T11:18:60Z", "2016-04-30T11:18:25.Z",
-          "2016-04-30T11:18:25.1234567Z", "2016-04-30T11:18:25+00", "2016-04-30T11:18:25Zx",
-          "2016-04-30x", " 2016-04-30", "2016-04-30 ", "2016/04/30", "2o16-04-30", "epoch", "now"}) {
+TEST(Calendar, Refusals)
+{
+    for (const char* text : {"",
+                             "2",
+                             "2016",
+                             "2016-04",
+                             "2016-04-",
+                             "2016-04-3",
+                             "16-04-30",
+                             "2016-4-30",
+                             "02016-04-30",
+                             "0000-01-01",
+                             "-001-01-01",
+                             "2016-00-10",
+                             "2016-13-10",
+                             "2016-04-00",
+                             "2016-04-31",
+                             "2016-02-30",
+                             "2015-02-29",
+                             "1900-02-29",
+                             "2016-04-30Z",
+                             "2016-04-30 11:18:25Z",
+                             "2016-04-30T",
+                             "2016-04-30T11",
+                             "2016-04-30T11Z",
+                             "2016-04-30T11:18",
+                             "2016-04-30T11:18:25",
+                             "2016-04-30T11:18:25z",
+                             "2016-04-30t11:18:25Z",
+                             "2016-04-30T24:00:00Z",
+                             "2016-04-30T11:60:00Z",
+                             "2016-04-30T11:18:60Z",
+                             "2016-04-30T11:18:25.Z",
+                             "2016-04-30T11:18:25.1234567Z",
+                             "2016-04-30T11:18:25+00",
+                             "2016-04-30T11:18:25Zx",
+                             "2016-04-30x",
+                             " 2016-04-30",
+                             "2016-04-30 ",
+                             "2016/04/30",
+                             "2o16-04-30",
+                             "epoch",
+                             "now"}) {
         EXPECT_FALSE(reads(text)) << text;
     }
 }

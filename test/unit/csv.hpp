@@ -15,13 +15,15 @@
 
 class CsvRow {
 public:
-    CsvRow(const std::vector<std::string>& names, const std::vector<std::string>& values) {
+    CsvRow(const std::vector<std::string>& names, const std::vector<std::string>& values)
+    {
         for (size_t i = 0; i < names.size(); i++) {
             cells_[names[i]] = i < values.size() ? values[i] : "";
         }
     }
 
-    const std::string& text(const std::string& name) const {
+    const std::string& text(const std::string& name) const
+    {
         static const std::string none;
         const auto cell = cells_.find(name);
         EXPECT_NE(cell, cells_.end()) << "no column " << name;
@@ -36,7 +38,8 @@ private:
     std::map<std::string, std::string> cells_;
 };
 
-inline std::vector<std::string> split_line(const std::string& line) {
+inline std::vector<std::string> split_line(const std::string& line)
+{
     std::vector<std::string> cells(1);
     for (const char c : line) {
         if (c == ',') {
@@ -49,7 +52,8 @@ inline std::vector<std::string> split_line(const std::string& line) {
 }
 
 // The rows of a file, which has at least one.
-inline std::vector<CsvRow> read_csv(const std::string& name) {
+inline std::vector<CsvRow> read_csv(const std::string& name)
+{
     const std::string path = std::string(FLAKEID_VECTORS) + "/" + name;
     std::ifstream file(path);
     std::vector<CsvRow> rows;

@@ -12,7 +12,8 @@ using namespace flakeid;
 
 namespace {
 
-std::string draw(const char* name, uint64_t id, uint64_t raw) {
+std::string draw(const char* name, uint64_t id, uint64_t raw)
+{
     const Preset* preset = find_preset(name, strlen(name));
     Layout layout;
     EXPECT_EQ(parse_layout(preset->text, strlen(preset->text), &layout).status, LayoutStatus::ok);
@@ -24,7 +25,8 @@ std::string draw(const char* name, uint64_t id, uint64_t raw) {
 
 } // namespace
 
-TEST(Drawing, SeveralNodeFields) {
+TEST(Drawing, SeveralNodeFields)
+{
     EXPECT_EQ(draw("discord", 175928847299117063, 175928847299117063), R"(id      175928847299117063
 layout  time:42:1ms worker:5 process:5 sequence:12 epoch=2015-01-01T00:00:00Z
 
@@ -39,7 +41,8 @@ bits    000000100111000100000110010110101100000100 00001 00000 000000000111
 )");
 }
 
-TEST(Drawing, UnusedBits) {
+TEST(Drawing, UnusedBits)
+{
     EXPECT_EQ(draw("js53", 7196121378062336, 7196121378062336), R"(id      7196121378062336
 layout  time:40:1ms node:6 sequence:7 epoch=2026-01-01T00:00:00Z
 
@@ -52,9 +55,11 @@ bits    00000000000 1100110010000110101011001001010000000000 000000 0000000
 )");
 }
 
-TEST(Drawing, Enciphered) {
+TEST(Drawing, Enciphered)
+{
     const auto id = static_cast<uint64_t>(-5080468220077471642);
-    EXPECT_EQ(draw("randflake", id, 17179869184 * 7 + 131072 * 3 + 5), R"(id      -5080468220077471642
+    EXPECT_EQ(draw("randflake", id, 17179869184 * 7 + 131072 * 3 + 5),
+              R"(id      -5080468220077471642
 raw id  120259477509
 layout  time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64
 
@@ -68,7 +73,8 @@ bits    000000000000000000000000000111 00000000000000011 00000000000000101
 }
 
 // A moment after the year 9999 is left out; one bit is one bit.
-TEST(Drawing, FarFuture) {
+TEST(Drawing, FarFuture)
+{
     const Layout layout = parsed("flag:1 time:60:1us sequence:2");
     char out[max_drawing];
     draw_id(layout, (UINT64_C(1) << 62) - 1, (UINT64_C(1) << 62) - 1, out);
@@ -85,7 +91,8 @@ bits    0 0 111111111111111111111111111111111111111111111111111111111111 11
 }
 
 // The longest layout that there can be fits.
-TEST(Drawing, Largest) {
+TEST(Drawing, Largest)
+{
     std::string text = "time:49:1us";
     for (int i = 0; i < max_fields - 2; i++) {
         text += " " + std::string(max_field_name - 1, 'n') + static_cast<char>('a' + i) + ":1";
@@ -99,7 +106,8 @@ TEST(Drawing, Largest) {
 }
 
 // Whatever the layout: all 64 bits in their order, and a letter under each that a field has.
-TEST(Drawing, RandomLayouts) {
+TEST(Drawing, RandomLayouts)
+{
     Random random(12);
     for (int round = 0; round < 3000; round++) {
         const std::string text = random_layout_text(random);

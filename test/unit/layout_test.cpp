@@ -12,16 +12,19 @@ using namespace flakeid;
 namespace {
 
 // Parses a copy without a terminating zero, so that the sanitizer sees a read past the end.
-LayoutError parse_copy(const std::string& text, Layout* layout) {
+LayoutError parse_copy(const std::string& text, Layout* layout)
+{
     const std::vector<char> bytes(text.begin(), text.end());
     return parse_layout(bytes.data(), bytes.size(), layout);
 }
 
-uint64_t ones(int bits) {
+uint64_t ones(int bits)
+{
     return bits == 0 ? 0 : ~UINT64_C(0) >> (64 - bits);
 }
 
-uint64_t field_of(const Layout& layout, const std::string& name, uint64_t raw) {
+uint64_t field_of(const Layout& layout, const std::string& name, uint64_t raw)
+{
     for (int i = 0; i < layout.field_count; i++) {
         if (name == layout.fields[i].name) {
             return field_value(layout.fields[i], raw);
@@ -31,24 +34,29 @@ uint64_t field_of(const Layout& layout, const std::string& name, uint64_t raw) {
     return 0;
 }
 
-int64_t start_of_tick(const Layout& layout, uint64_t tick) {
+int64_t start_of_tick(const Layout& layout, uint64_t tick)
+{
     int64_t us = INT64_MIN;
     EXPECT_TRUE(tick_start_us(layout, tick, &us));
     return us;
 }
 
-std::string moment(int64_t us) {
+std::string moment(int64_t us)
+{
     char text[moment_text_size];
     return std::string(text, format_moment(us, text));
 }
 
-Parts parts_of(int64_t tick, int64_t node, int64_t sequence) {
-    return {static_cast<uint64_t>(tick), static_cast<uint32_t>(node), static_cast<uint32_t>(sequence), 0};
+Parts parts_of(int64_t tick, int64_t node, int64_t sequence)
+{
+    return {static_cast<uint64_t>(tick), static_cast<uint32_t>(node),
+            static_cast<uint32_t>(sequence), 0};
 }
 
 } // namespace
 
-TEST(Layout, EveryPresetIsItsNormalText) {
+TEST(Layout, EveryPresetIsItsNormalText)
+{
     std::set<std::string> names;
     for (int i = 0; i < preset_count; i++) {
         const Preset& p = presets[i];
@@ -59,14 +67,16 @@ TEST(Layout, EveryPresetIsItsNormalText) {
             EXPECT_NE(find_preset(p.successor, strlen(p.successor)), nullptr) << p.successor;
         }
     }
-    for (const char* name : {"snowflake", "twitter", "discord", "instagram", "mastodon", "sonyflake",
-                             "sonyflake2", "uidgenerator", "uidgenerator31", "uidgenerator30", "tsid",
-                             "pgedge", "randflake", "js53", "rollback2", "rollback3"}) {
+    for (const char* name :
+         {"snowflake", "twitter", "discord", "instagram", "mastodon", "sonyflake", "sonyflake2",
+          "uidgenerator", "uidgenerator31", "uidgenerator30", "tsid", "pgedge", "randflake", "js53",
+          "rollback2", "rollback3"}) {
         EXPECT_EQ(names.count(name), 1u) << name;
     }
 }
 
-TEST(Layout, FindPresetTakesTheWholeName) {
+TEST(Layout, FindPresetTakesTheWholeName)
+{
     EXPECT_EQ(find_preset("snowflak", 8), nullptr);
     EXPECT_EQ(find_preset("snowflake2", 10), nullptr);
     EXPECT_EQ(find_preset("SNOWFLAKE", 9), nullptr);
@@ -74,7 +84,8 @@ TEST(Layout, FindPresetTakesTheWholeName) {
     EXPECT_NE(find_preset("snowflakes", 9), nullptr);
 }
 
-TEST(Layout, PresetsKeepWhatTheyPromise) {
+TEST(Layout, PresetsKeepWhatTheyPromise)
+{
     EXPECT_LE(preset("js53").bits, 53);
     const int64_t thirty_years_us = int64_t{30} * 365 * us_per_day;
     EXPECT_GT(end_us(preset("js53")) - preset("js53").epoch_us, thirty_years_us);
@@ -85,8 +96,10 @@ TEST(Layout, PresetsKeepWhatTheyPromise) {
     EXPECT_TRUE(preset("randflake").enciphered);
 }
 
-TEST(Layout, FieldsOfSnowflake) {
-    const Layout layout = parsed("time:41:1ms datacenter:5 worker:5 sequence:12 epoch=1288834974657");
+TEST(Layout, FieldsOfSnowflake)
+{
+    const Layout layout =
+        parsed("time:41:1ms datacenter:5 worker:5 sequence:12 epoch=1288834974657");
     EXPECT_EQ(layout.field_count, 4);
     EXPECT_EQ(layout.bits, 63);
     EXPECT_EQ(layout.tick_us, us_per_ms);
@@ -104,7 +117,8 @@ TEST(Layout, FieldsOfSnowflake) {
     EXPECT_EQ(layout.max_back, 0u);
 }
 
-TEST(Layout, PublicIds) {
+TEST(Layout, PublicIds)
+{
     const Layout discord = preset("discord");
     const uint64_t message = 175928847299117063;
     const Parts parts = split(discord, message);
@@ -117,13 +131,15 @@ TEST(Layout, PublicIds) {
               "2022-06-28T16:07:40.105Z");
 }
 
-TEST(Layout, NormalTextOfOtherSpellings) {
+TEST(Layout, NormalTextOfOtherSpellings)
+{
     const struct {
         const char* text;
         const char* normal;
     } cases[] = {
         {"time:41:1ms sequence:12", "time:41:1ms sequence:12 epoch=1970-01-01T00:00:00Z"},
-        {" \t\r\n time:41:1ms\tsequence:12\n", "time:41:1ms sequence:12 epoch=1970-01-01T00:00:00Z"},
+        {" \t\r\n time:41:1ms\tsequence:12\n",
+         "time:41:1ms sequence:12 epoch=1970-01-01T00:00:00Z"},
         {"time:41:1000us sequence:12", "time:41:1ms sequence:12 epoch=1970-01-01T00:00:00Z"},
         {"time:41:1500us sequence:12", "time:41:1500us sequence:12 epoch=1970-01-01T00:00:00Z"},
         {"time:30:60s sequence:12", "time:30:1min sequence:12 epoch=1970-01-01T00:00:00Z"},
@@ -139,7 +155,8 @@ TEST(Layout, NormalTextOfOtherSpellings) {
          "time:41:1ms sequence:12 epoch=1969-12-31T23:59:59.999999Z"},
         {"time:41:1ms sequence:12 epoch=253402300799999999us",
          "time:41:1ms sequence:12 epoch=9999-12-31T23:59:59.999999Z"},
-        {"time:41:1ms sequence:12 epoch=1ms", "time:41:1ms sequence:12 epoch=1970-01-01T00:00:00.001Z"},
+        {"time:41:1ms sequence:12 epoch=1ms",
+         "time:41:1ms sequence:12 epoch=1970-01-01T00:00:00.001Z"},
         {"time:41:1ms sequence:12 epoch=100000000000",
          "time:41:1ms sequence:12 epoch=1973-03-03T09:46:40Z"},
         {"time:41:1ms sequence:12 epoch=2016-05-20",
@@ -153,7 +170,8 @@ TEST(Layout, NormalTextOfOtherSpellings) {
     }
 }
 
-TEST(Layout, LongestNormalTextFits) {
+TEST(Layout, LongestNormalTextFits)
+{
     std::string text = "time:16:86399999999us sequence:31";
     for (int i = 0; i < max_fields - 2; i++) {
         std::string name = "field_" + std::to_string(i) + "_";
@@ -164,7 +182,8 @@ TEST(Layout, LongestNormalTextFits) {
     EXPECT_EQ(formatted(parsed(text)), text);
 }
 
-TEST(Layout, EveryRefusalPointsAtItsPlace) {
+TEST(Layout, EveryRefusalPointsAtItsPlace)
+{
     using S = LayoutStatus;
     const std::string long_name(max_field_name + 1, 'n');
     std::string many = "time:10:1s sequence:10";
@@ -189,7 +208,10 @@ TEST(Layout, EveryRefusalPointsAtItsPlace) {
         {"time:41:1ms ", "Node", ":4 sequence:12", S::bad_name},
         {"time:41:1ms ", "4node", ":4 sequence:12", S::bad_name},
         {"time:41:1ms ", "no-de", ":4 sequence:12", S::bad_name},
-        {"time:41:1ms ", "n\xc3\xb6" "de", ":4 sequence:12", S::bad_name},
+        {"time:41:1ms ",
+         "n\xc3\xb6"
+         "de",
+         ":4 sequence:12", S::bad_name},
         {"time:41:1ms ", std::string("no\0de", 5), ":4 sequence:12", S::bad_name},
         {"time:41:1ms ", long_name, ":4 sequence:12", S::bad_name},
         {"time:41:1ms ", "node:", " sequence:12", S::bad_bits},
@@ -266,15 +288,18 @@ TEST(Layout, EveryRefusalPointsAtItsPlace) {
         EXPECT_EQ(error.status, c.status) << text;
         EXPECT_EQ(error.offset, c.before.size()) << text;
         EXPECT_EQ(error.length, c.wrong.size()) << text;
-        EXPECT_TRUE(same_layout(layout, preset("twitter"))) << "written in spite of the error: " << text;
+        EXPECT_TRUE(same_layout(layout, preset("twitter")))
+            << "written in spite of the error: " << text;
         reached.insert(error.status);
     }
-    for (int status = static_cast<int>(S::ok) + 1; status <= static_cast<int>(S::late_field); status++) {
+    for (int status = static_cast<int>(S::ok) + 1; status <= static_cast<int>(S::late_field);
+         status++) {
         EXPECT_EQ(reached.count(static_cast<S>(status)), 1u) << "no test reaches status " << status;
     }
 }
 
-TEST(Layout, WidestFieldsAreTaken) {
+TEST(Layout, WidestFieldsAreTaken)
+{
     EXPECT_EQ(parsed("time:63:1us sequence:1").bits, 64);
     EXPECT_EQ(parsed("time:1:1d sequence:31 node:31 back:1").bits, 64);
     EXPECT_EQ(parsed("time:1:1d sequence:31 a:15 b:16 back:1").max_node, ones(31));
@@ -282,7 +307,8 @@ TEST(Layout, WidestFieldsAreTaken) {
     EXPECT_EQ(parsed("time:1:1us sequence:1").bits, 2);
 }
 
-TEST(Layout, SameLayout) {
+TEST(Layout, SameLayout)
+{
     const char* const all_different[] = {
         "time:41:1ms node:10 sequence:12",
         "time:41:1ms nod:10 sequence:12",
@@ -300,7 +326,8 @@ TEST(Layout, SameLayout) {
     }
 }
 
-TEST(Layout, PlainWordStopsBeforeTheSignBit) {
+TEST(Layout, PlainWordStopsBeforeTheSignBit)
+{
     struct Case {
         const char* text;
         int tick, sequence, back, node; // usable bits
@@ -326,13 +353,15 @@ TEST(Layout, PlainWordStopsBeforeTheSignBit) {
         EXPECT_EQ(layout.max_sequence, ones(c.sequence)) << c.text;
         EXPECT_EQ(layout.max_back, ones(c.back)) << c.text;
         EXPECT_EQ(layout.max_node, ones(c.node)) << c.text;
-        const uint64_t largest =
-            compose(layout, {layout.max_tick, layout.max_node, layout.max_sequence, layout.max_back});
-        EXPECT_EQ(largest, layout.bits == 64 && !layout.enciphered ? ones(63) : ones(layout.bits)) << c.text;
+        const uint64_t largest = compose(
+            layout, {layout.max_tick, layout.max_node, layout.max_sequence, layout.max_back});
+        EXPECT_EQ(largest, layout.bits == 64 && !layout.enciphered ? ones(63) : ones(layout.bits))
+            << c.text;
     }
 }
 
-TEST(Layout, TimeOrderedWhereTimeIsOnTopAndReadable) {
+TEST(Layout, TimeOrderedWhereTimeIsOnTopAndReadable)
+{
     EXPECT_TRUE(time_ordered(preset("snowflake")));
     EXPECT_TRUE(time_ordered(preset("sonyflake")));
     EXPECT_TRUE(time_ordered(preset("rollback2")));
@@ -341,7 +370,8 @@ TEST(Layout, TimeOrderedWhereTimeIsOnTopAndReadable) {
     EXPECT_FALSE(time_ordered(parsed("node:10 time:41:1ms sequence:12")));
 }
 
-TEST(Layout, OutsideLayout) {
+TEST(Layout, OutsideLayout)
+{
     const Layout js53 = preset("js53");
     EXPECT_FALSE(outside_layout(js53, ones(53)));
     EXPECT_TRUE(outside_layout(js53, ones(53) + 1));
@@ -350,7 +380,8 @@ TEST(Layout, OutsideLayout) {
     EXPECT_TRUE(outside_layout(preset("snowflake"), UINT64_C(1) << 63));
 }
 
-TEST(Layout, TickOfMoment) {
+TEST(Layout, TickOfMoment)
+{
     const Layout layout = parsed("time:41:10ms sequence:12 epoch=2020-01-01");
     const int64_t epoch = layout.epoch_us;
     EXPECT_EQ(tick_of_us(layout, epoch), 0);
@@ -361,7 +392,8 @@ TEST(Layout, TickOfMoment) {
     EXPECT_EQ(tick_of_us(layout, epoch - 10001), -2);
 }
 
-TEST(Layout, TickOfMomentAtTheLimits) {
+TEST(Layout, TickOfMomentAtTheLimits)
+{
     const Layout early = parsed("time:41:1us sequence:12 epoch=0001-01-01");
     EXPECT_EQ(tick_of_us(early, INT64_MAX), INT64_MAX); // does not fit
     EXPECT_EQ(tick_of_us(early, INT64_MIN), INT64_MIN - early.epoch_us);
@@ -373,7 +405,8 @@ TEST(Layout, TickOfMomentAtTheLimits) {
     EXPECT_EQ(tick_of_us(days, INT64_MIN), INT64_MIN / us_per_day - 1);
 }
 
-TEST(Layout, StartOfTick) {
+TEST(Layout, StartOfTick)
+{
     const Layout layout = parsed("time:41:10ms sequence:12 epoch=2020-01-01");
     EXPECT_EQ(start_of_tick(layout, 0), layout.epoch_us);
     EXPECT_EQ(start_of_tick(layout, 7), layout.epoch_us + 70000);
@@ -391,7 +424,8 @@ TEST(Layout, StartOfTick) {
     EXPECT_FALSE(tick_start_us(days, ones(63), &us));
 }
 
-TEST(Layout, EndOfLife) {
+TEST(Layout, EndOfLife)
+{
     EXPECT_EQ(end_us(parsed("time:1:1s sequence:1")), 2 * us_per_s);
     EXPECT_EQ(end_us(parsed("time:1:1s sequence:1 epoch=-3s")), -us_per_s);
     EXPECT_EQ(end_us(parsed("time:63:1us sequence:1")), INT64_C(1) << 62); // the sign bit
@@ -401,7 +435,8 @@ TEST(Layout, EndOfLife) {
     EXPECT_EQ(end_us(preset("mastodon")), INT64_C(140737488355328) * us_per_ms);
 }
 
-TEST(Layout, EveryBwmarrinRow) {
+TEST(Layout, EveryBwmarrinRow)
+{
     const Layout layout = preset("snowflake");
     for (const CsvRow& row : read_csv("bwmarrin.csv")) {
         const uint64_t id = row.word("id");
@@ -415,7 +450,8 @@ TEST(Layout, EveryBwmarrinRow) {
     }
 }
 
-TEST(Layout, EverySonyflake1Row) {
+TEST(Layout, EverySonyflake1Row)
+{
     const Layout layout = preset("sonyflake");
     for (const CsvRow& row : read_csv("sonyflake_v1.csv")) {
         const uint64_t id = row.word("id");
@@ -430,14 +466,15 @@ TEST(Layout, EverySonyflake1Row) {
     }
 }
 
-TEST(Layout, EverySonyflake2Row) {
+TEST(Layout, EverySonyflake2Row)
+{
     std::set<std::string> settings;
     for (const CsvRow& row : read_csv("sonyflake_v2.csv")) {
         const int64_t time_bits = 63 - row.number("bits_sequence") - row.number("bits_machine");
-        const std::string text = "time:" + std::to_string(time_bits) + ":" + row.text("time_unit_ms") +
-                                 "ms sequence:" + row.text("bits_sequence") +
-                                 " machine:" + row.text("bits_machine") +
-                                 " epoch=" + row.text("start_unix_ms") + "ms";
+        const std::string text =
+            "time:" + std::to_string(time_bits) + ":" + row.text("time_unit_ms") +
+            "ms sequence:" + row.text("bits_sequence") + " machine:" + row.text("bits_machine") +
+            " epoch=" + row.text("start_unix_ms") + "ms";
         settings.insert(text);
         const Layout layout = parsed(text);
         const uint64_t id = row.word("id");
@@ -453,10 +490,12 @@ TEST(Layout, EverySonyflake2Row) {
     EXPECT_EQ(settings.size(), 4u);
 }
 
-TEST(Layout, EveryUidGeneratorRow) {
+TEST(Layout, EveryUidGeneratorRow)
+{
     std::set<std::string> settings;
     for (const CsvRow& row : read_csv("uidgenerator.csv")) {
-        const std::string text = "time:" + row.text("time_bits") + ":1s worker:" + row.text("worker_bits") +
+        const std::string text = "time:" + row.text("time_bits") +
+                                 ":1s worker:" + row.text("worker_bits") +
                                  " sequence:" + row.text("seq_bits") + " epoch=1463673600s";
         settings.insert(text);
         const Layout layout = parsed(text);
@@ -474,7 +513,8 @@ TEST(Layout, EveryUidGeneratorRow) {
 }
 
 // Random layouts and random field values, put together bit by bit as the reference.
-TEST(Layout, RandomLayoutsRoundTrip) {
+TEST(Layout, RandomLayoutsRoundTrip)
+{
     Random random(3);
     unsigned char key_bytes[sparx_key_bytes];
     for (unsigned char& byte : key_bytes) {
@@ -528,7 +568,8 @@ TEST(Layout, RandomLayoutsRoundTrip) {
             for (int f = 0; f < layout.field_count; f++) {
                 ASSERT_EQ(field_value(layout.fields[f], raw), values[f]) << text;
             }
-            ASSERT_EQ(place_node(layout, parts.node), compose(layout, {0, parts.node, 0, 0})) << text;
+            ASSERT_EQ(place_node(layout, parts.node), compose(layout, {0, parts.node, 0, 0}))
+                << text;
             ASSERT_EQ(sparx_decrypt(key, sparx_encrypt(key, raw)), raw) << text;
 
             int64_t us;
@@ -540,13 +581,14 @@ TEST(Layout, RandomLayoutsRoundTrip) {
     }
 }
 
-TEST(Layout, MaximaMakeTheLargestId) {
+TEST(Layout, MaximaMakeTheLargestId)
+{
     Random random(4);
     for (int round = 0; round < 5000; round++) {
         const std::string text = random_layout_text(random);
         const Layout layout = parsed(text);
-        const uint64_t largest =
-            compose(layout, {layout.max_tick, layout.max_node, layout.max_sequence, layout.max_back});
+        const uint64_t largest = compose(
+            layout, {layout.max_tick, layout.max_node, layout.max_sequence, layout.max_back});
         const int usable = layout.enciphered || layout.bits < 64 ? layout.bits : 63;
         ASSERT_EQ(largest, ones(usable)) << text;
         ASSERT_GT(layout.tick_us, 0);

@@ -11,20 +11,23 @@
 #include <vector>
 
 // A layout that must parse.
-inline flakeid::Layout parsed(const std::string& text) {
+inline flakeid::Layout parsed(const std::string& text)
+{
     flakeid::Layout layout{};
     const flakeid::LayoutError error = flakeid::parse_layout(text.data(), text.size(), &layout);
     EXPECT_EQ(error.status, flakeid::LayoutStatus::ok) << text;
     return layout;
 }
 
-inline flakeid::Layout preset(const std::string& name) {
+inline flakeid::Layout preset(const std::string& name)
+{
     const flakeid::Preset* found = flakeid::find_preset(name.data(), name.size());
     EXPECT_NE(found, nullptr) << name;
     return parsed(found == nullptr ? "time:41:1ms sequence:12" : found->text);
 }
 
-inline std::string formatted(const flakeid::Layout& layout) {
+inline std::string formatted(const flakeid::Layout& layout)
+{
     char text[flakeid::max_layout_text];
     const size_t length = flakeid::format_layout(layout, text);
     return std::string(text, length);
@@ -32,17 +35,20 @@ inline std::string formatted(const flakeid::Layout& layout) {
 
 using Random = std::mt19937_64;
 
-inline uint64_t up_to(Random& random, uint64_t most) {
+inline uint64_t up_to(Random& random, uint64_t most)
+{
     return std::uniform_int_distribution<uint64_t>(0, most)(random);
 }
 
-inline uint64_t random_bits(Random& random, int bits) {
+inline uint64_t random_bits(Random& random, int bits)
+{
     return bits == 0 ? 0 : random() >> (64 - bits);
 }
 
 // The text of a random layout: any order of fields, any unit, with and without back, node parts and
 // cipher, often exactly 64 bits wide. `generated` leaves out ticks above one second.
-inline std::string random_layout_text(Random& random, bool generated = false) {
+inline std::string random_layout_text(Random& random, bool generated = false)
+{
     using namespace flakeid;
     struct Part {
         std::string name;
@@ -51,7 +57,8 @@ inline std::string random_layout_text(Random& random, bool generated = false) {
     int left = up_to(random, 2) == 0 ? 64 : static_cast<int>(8 + up_to(random, 56));
     std::vector<Part> parts;
     auto take = [&](const char* name, int most) {
-        const int bits = 1 + static_cast<int>(up_to(random, static_cast<uint64_t>(std::min(most, left) - 1)));
+        const int bits =
+            1 + static_cast<int>(up_to(random, static_cast<uint64_t>(std::min(most, left) - 1)));
         left -= bits;
         parts.push_back({name, bits});
         return bits;
@@ -61,8 +68,8 @@ inline std::string random_layout_text(Random& random, bool generated = false) {
     if (left > 0 && up_to(random, 2) == 0) {
         take("back", max_back_bits);
     }
-    static const char* const names[] = {"node", "datacenter", "worker", "shard_2", "_machine",
-                                        "a_name_of_exactly_31_bytes_____"};
+    static const char* const names[] = {"node",    "datacenter", "worker",
+                                        "shard_2", "_machine",   "a_name_of_exactly_31_bytes_____"};
     const auto node_parts = up_to(random, 6);
     int node_left = max_node_bits;
     for (uint64_t i = 0; i < node_parts && left > 0 && node_left > 0; i++) {
@@ -70,7 +77,9 @@ inline std::string random_layout_text(Random& random, bool generated = false) {
     }
     left++;
     const bool all = up_to(random, 1) == 0; // what is left over: all of it, or part of it
-    parts.push_back({"time", all ? left : 1 + static_cast<int>(up_to(random, static_cast<uint64_t>(left - 1)))});
+    parts.push_back(
+        {"time",
+         all ? left : 1 + static_cast<int>(up_to(random, static_cast<uint64_t>(left - 1)))});
     std::shuffle(parts.begin(), parts.end(), random);
 
     struct Unit {
@@ -85,7 +94,8 @@ inline std::string random_layout_text(Random& random, bool generated = false) {
                                  {"d", us_per_day}};
     const Unit& unit = units[up_to(random, generated ? 2 : 5)];
     const int64_t most = (generated ? max_generated_tick_us : us_per_day) / unit.us;
-    const uint64_t count = 1 + (up_to(random, 1) == 0 ? 0 : up_to(random, static_cast<uint64_t>(most - 1)));
+    const uint64_t count =
+        1 + (up_to(random, 1) == 0 ? 0 : up_to(random, static_cast<uint64_t>(most - 1)));
 
     std::string text;
     for (const Part& part : parts) {
@@ -103,8 +113,10 @@ inline std::string random_layout_text(Random& random, bool generated = false) {
         text += "epoch=2016-05-20T00:00Z";
         break;
     default:
-        text += "epoch=" + std::to_string(static_cast<int64_t>(up_to(random, 4000000000000000)) -
-                                          2000000000000000) + "us";
+        text += "epoch=" +
+                std::to_string(static_cast<int64_t>(up_to(random, 4000000000000000)) -
+                               2000000000000000) +
+                "us";
     }
     if (up_to(random, 2) == 0) {
         text += " cipher=sparx64";

@@ -10,7 +10,9 @@ using namespace flakeid;
 namespace {
 
 // Bytes of words, first byte high.
-template <size_t count> std::vector<unsigned char> bytes_of(const uint16_t (&words)[count]) {
+template <size_t count>
+std::vector<unsigned char> bytes_of(const uint16_t (&words)[count])
+{
     std::vector<unsigned char> bytes;
     for (const uint16_t word : words) {
         bytes.push_back(static_cast<unsigned char>(word >> 8));
@@ -20,7 +22,8 @@ template <size_t count> std::vector<unsigned char> bytes_of(const uint16_t (&wor
 }
 
 // The number of 8 bytes, least significant first.
-uint64_t number_of(const std::vector<unsigned char>& bytes) {
+uint64_t number_of(const std::vector<unsigned char>& bytes)
+{
     uint64_t number = 0;
     for (size_t i = 0; i < 8; i++) {
         number |= static_cast<uint64_t>(bytes[i]) << (8 * i);
@@ -28,7 +31,8 @@ uint64_t number_of(const std::vector<unsigned char>& bytes) {
     return number;
 }
 
-SparxKey key_of_hex(const std::string& hex) {
+SparxKey key_of_hex(const std::string& hex)
+{
     EXPECT_EQ(hex.size(), 32u);
     std::vector<unsigned char> bytes;
     for (size_t i = 0; i < hex.size(); i += 2) {
@@ -39,7 +43,8 @@ SparxKey key_of_hex(const std::string& hex) {
     return key;
 }
 
-SparxKey random_key(Random& random) {
+SparxKey random_key(Random& random)
+{
     unsigned char bytes[sparx_key_bytes];
     for (unsigned char& byte : bytes) {
         byte = static_cast<unsigned char>(random());
@@ -51,7 +56,8 @@ SparxKey random_key(Random& random) {
 
 } // namespace
 
-TEST(Sparx, PublishedVector) {
+TEST(Sparx, PublishedVector)
+{
     const uint16_t key_words[] = {0x0011, 0x2233, 0x4455, 0x6677, 0x8899, 0xaabb, 0xccdd, 0xeeff};
     const uint16_t plain_words[] = {0x0123, 0x4567, 0x89ab, 0xcdef};
     const uint16_t cipher_words[] = {0x2bbe, 0xf152, 0x01f5, 0x5f98};
@@ -63,7 +69,8 @@ TEST(Sparx, PublishedVector) {
     EXPECT_EQ(sparx_decrypt(key, cipher), plain);
 }
 
-TEST(Sparx, EveryRandflakeRow) {
+TEST(Sparx, EveryRandflakeRow)
+{
     const Layout layout = preset("randflake");
     const int64_t year_2041 = 2240611200; // 2041-01-01T00:00:00Z
     int after_2041 = 0;
@@ -92,7 +99,8 @@ TEST(Sparx, EveryRandflakeRow) {
     EXPECT_GT(after_2041, 0);
 }
 
-TEST(Sparx, DecryptUndoesEncrypt) {
+TEST(Sparx, DecryptUndoesEncrypt)
+{
     Random random(1);
     for (int i = 0; i < 1000; i++) {
         const SparxKey key = random_key(random);
@@ -102,7 +110,8 @@ TEST(Sparx, DecryptUndoesEncrypt) {
     }
 }
 
-TEST(Sparx, ManyAreLikeOneByOne) {
+TEST(Sparx, ManyAreLikeOneByOne)
+{
     Random random(13);
     for (size_t count = 0; count <= 40; count++) {
         for (int round = 0; round < 20; round++) {
@@ -121,7 +130,8 @@ TEST(Sparx, ManyAreLikeOneByOne) {
     }
 }
 
-TEST(Sparx, ManyOfTheRandflakeRows) {
+TEST(Sparx, ManyOfTheRandflakeRows)
+{
     for (const CsvRow& row : read_csv("randflake.csv")) {
         std::vector<uint64_t> words(9, row.word("raw_id"));
         sparx_encrypt_many(key_of_hex(row.text("secret_hex")), words.data(), words.size());
@@ -129,7 +139,8 @@ TEST(Sparx, ManyOfTheRandflakeRows) {
     }
 }
 
-TEST(Sparx, WipeOverwritesNoMoreThanAsked) {
+TEST(Sparx, WipeOverwritesNoMoreThanAsked)
+{
     unsigned char memory[64];
     memset(memory, 0xa5, sizeof memory);
     wipe(memory + 8, 48);

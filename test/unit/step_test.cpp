@@ -16,20 +16,25 @@ constexpr uint64_t unbounded = UINT64_MAX;
 const Want one = {1, false};
 
 // Ids of 1 ms with 4096 a tick, as most tests want them.
-WordShape plain_shape() {
+WordShape plain_shape()
+{
     return word_shape(parsed("time:41:1ms node:10 sequence:12"));
 }
 
-WordShape back_shape() {
+WordShape back_shape()
+{
     return word_shape(parsed("time:41:1ms node:8 back:2 sequence:12"));
 }
 
-uint64_t last_word_of_tick(const WordShape& shape, uint64_t back, uint64_t tick) {
+uint64_t last_word_of_tick(const WordShape& shape, uint64_t back, uint64_t tick)
+{
     return word_of(shape, back, tick, max_sequence(shape));
 }
 
 // What holds of every draw, whatever the arguments.
-void check_draw(uint64_t last, const WordShape& shape, const Limits& limits, Want want, const Draw& d) {
+void check_draw(uint64_t last, const WordShape& shape, const Limits& limits, Want want,
+                const Draw& d)
+{
     if (d.verdict != Verdict::issue) {
         EXPECT_EQ(d.count, 0u);
     }
@@ -71,7 +76,8 @@ void check_draw(uint64_t last, const WordShape& shape, const Limits& limits, Wan
 }
 
 // The smallest word that may come next, found by looking at every word of a small shape.
-Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want want) {
+Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want want)
+{
     const int bits = shape.sequence_bits + shape.tick_bits + (shape.has_back ? 2 : 0);
     if (limits.now > shape.max_tick) {
         return {Verdict::exhausted, 0, 0, 0};
@@ -79,16 +85,16 @@ Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want wa
     // The back count in effect: one more where the last tick lies out of the clock's reach.
     const uint64_t from = last > limits.first ? last : limits.first;
     const bool out_of_reach = word_tick(shape, from) > limits.now + limits.ahead;
-    const uint64_t back = word_back(shape, from) +
-                          (out_of_reach && word_back(shape, from) < shape.max_back ? 1 : 0);
+    const uint64_t back =
+        word_back(shape, from) + (out_of_reach && word_back(shape, from) < shape.max_back ? 1 : 0);
     auto usable = [&](uint64_t word) {
         return word > last && word >= limits.first && word_back(shape, word) == back &&
                back <= shape.max_back && word_tick(shape, word) <= shape.max_tick &&
                word_tick(shape, word) >= limits.now;
     };
     for (uint64_t word = 0; word < UINT64_C(1) << bits; word++) {
-        if (!usable(word) ||
-            (want.in_one_tick && word_sequence(shape, word) + want.count - 1 > max_sequence(shape))) {
+        if (!usable(word) || (want.in_one_tick &&
+                              word_sequence(shape, word) + want.count - 1 > max_sequence(shape))) {
             continue;
         }
         if (word_tick(shape, word) > limits.now + limits.ahead) {
@@ -107,7 +113,8 @@ Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want wa
     return {Verdict::exhausted, 0, 0, 0};
 }
 
-void compare_with_oracle(const WordShape& shape, uint64_t words) {
+void compare_with_oracle(const WordShape& shape, uint64_t words)
+{
     const Want wants[] = {{1, false}, {2, false}, {3, false}, {100, false}, {1, true}, {2, true}};
     for (uint64_t last = 0; last < words; last++) {
         for (uint64_t first = 0; first < words + 10; first++) { // some beyond the end as well
@@ -139,7 +146,8 @@ void compare_with_oracle(const WordShape& shape, uint64_t words) {
 }
 
 WordShape small_shape(int sequence_bits, int tick_bits, uint64_t max_tick, bool has_back,
-                      uint64_t max_back) {
+                      uint64_t max_back)
+{
     WordShape shape{};
     shape.sequence_bits = static_cast<uint8_t>(sequence_bits);
     shape.tick_bits = static_cast<uint8_t>(tick_bits);
@@ -151,7 +159,8 @@ WordShape small_shape(int sequence_bits, int tick_bits, uint64_t max_tick, bool 
 
 } // namespace
 
-TEST(Step, ShapeOfEveryPreset) {
+TEST(Step, ShapeOfEveryPreset)
+{
     for (int i = 0; i < preset_count; i++) {
         const Layout layout = parsed(presets[i].text);
         const WordShape shape = word_shape(layout);
@@ -163,7 +172,8 @@ TEST(Step, ShapeOfEveryPreset) {
     }
 }
 
-TEST(Step, WordsAndIdsOfEveryPreset) {
+TEST(Step, WordsAndIdsOfEveryPreset)
+{
     Random random(5);
     for (int i = 0; i < preset_count; i++) {
         const Layout layout = parsed(presets[i].text);
@@ -177,14 +187,17 @@ TEST(Step, WordsAndIdsOfEveryPreset) {
             ASSERT_EQ(word_back(shape, word), back);
             ASSERT_EQ(word_tick(shape, word), tick);
             ASSERT_EQ(word_sequence(shape, word), sequence);
-            const Parts parts = {tick, node, static_cast<uint32_t>(sequence), static_cast<uint32_t>(back)};
-            ASSERT_EQ(raw_of_word(layout, shape, word) | place_node(layout, node), compose(layout, parts))
+            const Parts parts = {tick, node, static_cast<uint32_t>(sequence),
+                                 static_cast<uint32_t>(back)};
+            ASSERT_EQ(raw_of_word(layout, shape, word) | place_node(layout, node),
+                      compose(layout, parts))
                 << presets[i].name;
         }
     }
 }
 
-TEST(Step, WordsOfRandomLayoutsKeepTheOrder) {
+TEST(Step, WordsOfRandomLayoutsKeepTheOrder)
+{
     Random random(6);
     for (int round = 0; round < 5000; round++) {
         const std::string text = random_layout_text(random, true);
@@ -210,7 +223,8 @@ TEST(Step, WordsOfRandomLayoutsKeepTheOrder) {
 }
 
 // Whatever the arguments are, the answer is that of a search through all words.
-TEST(Step, EveryArgumentOfSmallShapes) {
+TEST(Step, EveryArgumentOfSmallShapes)
+{
     compare_with_oracle(small_shape(1, 2, 3, false, 0), 8);
     compare_with_oracle(small_shape(2, 2, 3, false, 0), 16);
     compare_with_oracle(small_shape(0, 3, 7, false, 0), 8);
@@ -220,7 +234,8 @@ TEST(Step, EveryArgumentOfSmallShapes) {
     compare_with_oracle(small_shape(1, 2, 3, true, 0), 8);  // back:1 on top of one
 }
 
-TEST(Step, FirstWordIsOfNow) {
+TEST(Step, FirstWordIsOfNow)
+{
     const WordShape shape = plain_shape();
     const Draw d = step(0, shape, {1000, 5, 0, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
@@ -229,7 +244,8 @@ TEST(Step, FirstWordIsOfNow) {
     EXPECT_EQ(d.count, 1u);
 }
 
-TEST(Step, ZeroIsNeverIssued) {
+TEST(Step, ZeroIsNeverIssued)
+{
     for (const bool in_one_tick : {false, true}) {
         const Draw d = step(0, plain_shape(), {0, 5, 0, unbounded}, {1, in_one_tick});
         ASSERT_EQ(d.verdict, Verdict::issue);
@@ -237,7 +253,8 @@ TEST(Step, ZeroIsNeverIssued) {
     }
 }
 
-TEST(Step, SameTickCountsOn) {
+TEST(Step, SameTickCountsOn)
+{
     const WordShape shape = plain_shape();
     const uint64_t last = word_of(shape, 0, 1000, 17);
     const Draw d = step(last, shape, {1000, 5, 0, unbounded}, one);
@@ -245,21 +262,24 @@ TEST(Step, SameTickCountsOn) {
     EXPECT_EQ(d.word, last + 1);
 }
 
-TEST(Step, LaterTickBeginsAnew) {
+TEST(Step, LaterTickBeginsAnew)
+{
     const WordShape shape = plain_shape();
     const Draw d = step(word_of(shape, 0, 1000, 17), shape, {1001, 5, 0, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
 }
 
-TEST(Step, FullSequenceCarriesIntoTheTick) {
+TEST(Step, FullSequenceCarriesIntoTheTick)
+{
     const WordShape shape = plain_shape();
     const Draw d = step(last_word_of_tick(shape, 0, 1000), shape, {1000, 5, 0, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
 }
 
-TEST(Step, NeverFurtherThanAhead) {
+TEST(Step, NeverFurtherThanAhead)
+{
     const WordShape shape = plain_shape();
     uint64_t last = 0;
     uint64_t issued = 0;
@@ -281,14 +301,16 @@ TEST(Step, NeverFurtherThanAhead) {
     EXPECT_EQ(step(last, shape, {1001, 5, 0, unbounded}, one).word, word_of(shape, 0, 1006, 0));
 }
 
-TEST(Step, AheadOfZero) {
+TEST(Step, AheadOfZero)
+{
     const WordShape shape = plain_shape();
     const Draw d = step(last_word_of_tick(shape, 0, 1000), shape, {1000, 0, 0, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 1u);
 }
 
-TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord) {
+TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord)
+{
     for (const WordShape& shape : {plain_shape(), back_shape()}) {
         const uint64_t last = word_of(shape, 0, 1000, 17);
         const Draw d = step(last, shape, {995, 5, 0, unbounded}, one);
@@ -297,14 +319,16 @@ TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord) {
     }
 }
 
-TEST(Step, ClockThatWentBackFarWaits) {
+TEST(Step, ClockThatWentBackFarWaits)
+{
     const WordShape shape = plain_shape();
     const Draw d = step(word_of(shape, 0, 1000, 17), shape, {900, 5, 0, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 95u);
 }
 
-TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp) {
+TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp)
+{
     const WordShape shape = back_shape();
     uint64_t last = word_of(shape, 0, 1000000, 17);
     for (uint64_t back = 1; back <= shape.max_back; back++) {
@@ -325,14 +349,16 @@ TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp) {
     EXPECT_EQ(word_back(shape, d.word), shape.max_back);
 }
 
-TEST(Step, FullTicksDoNotRaiseBack) {
+TEST(Step, FullTicksDoNotRaiseBack)
+{
     const WordShape shape = back_shape();
     const Draw d = step(last_word_of_tick(shape, 0, 1005), shape, {1000, 5, 0, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(word_back(shape, d.word), 0u);
 }
 
-TEST(Step, HorizonFarAheadOfTheClockRaisesBack) {
+TEST(Step, HorizonFarAheadOfTheClockRaisesBack)
+{
     const WordShape shape = back_shape();
     const Draw d = step(0, shape, {900, 5, word_of(shape, 1, 1000, 0), unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
@@ -341,20 +367,25 @@ TEST(Step, HorizonFarAheadOfTheClockRaisesBack) {
 
 // A clock that was once at the end of the layout: the words of this count are used up, those of the
 // next are not.
-TEST(Step, BackIsRaisedAfterTheLastTick) {
-    for (const char* text : {"time:41:1ms node:8 back:2 sequence:12", // ticks fill their bits
-                             "time:42:1ms node:8 back:2 sequence:12", // they stop before the sign bit
-                             "back:2 time:41:1ms node:8 sequence:12"}) {
+TEST(Step, BackIsRaisedAfterTheLastTick)
+{
+    for (const char* text :
+         {"time:41:1ms node:8 back:2 sequence:12", // ticks fill their bits
+          "time:42:1ms node:8 back:2 sequence:12", // they stop before the sign bit
+          "back:2 time:41:1ms node:8 sequence:12"}) {
         const WordShape shape = word_shape(parsed(text));
-        const Draw d = step(last_word_of_tick(shape, 0, shape.max_tick), shape, {900, 5, 0, unbounded}, one);
+        const Draw d =
+            step(last_word_of_tick(shape, 0, shape.max_tick), shape, {900, 5, 0, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue) << text;
         EXPECT_EQ(d.word, word_of(shape, 1, 900, 0)) << text;
     }
 }
 
-TEST(Step, BlockInOneTickIsContiguous) {
+TEST(Step, BlockInOneTickIsContiguous)
+{
     const WordShape shape = plain_shape();
-    for (const uint64_t used : {uint64_t{0}, uint64_t{1}, uint64_t{17}, uint64_t{4094}, uint64_t{4095}}) {
+    for (const uint64_t used :
+         {uint64_t{0}, uint64_t{1}, uint64_t{17}, uint64_t{4094}, uint64_t{4095}}) {
         for (const uint32_t count : {1u, 2u, 4000u, 4095u, 4096u}) {
             const uint64_t last = word_of(shape, 0, 1000, used);
             const Limits limits = {1000, 5, 0, unbounded};
@@ -367,16 +398,19 @@ TEST(Step, BlockInOneTickIsContiguous) {
     }
 }
 
-TEST(Step, BlockThatMovesPastAheadWaits) {
+TEST(Step, BlockThatMovesPastAheadWaits)
+{
     const WordShape shape = plain_shape();
     const Draw d = step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, 0, unbounded}, {96, true});
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 1u);
-    EXPECT_EQ(step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, 0, unbounded}, {95, true}).verdict,
-              Verdict::issue);
+    EXPECT_EQ(
+        step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, 0, unbounded}, {95, true}).verdict,
+        Verdict::issue);
 }
 
-TEST(Step, FirstIsKept) {
+TEST(Step, FirstIsKept)
+{
     const WordShape shape = plain_shape();
     const uint64_t first = word_of(shape, 0, 1003, 5);
     EXPECT_EQ(step(0, shape, {1000, 5, first, unbounded}, one).word, first);
@@ -384,7 +418,8 @@ TEST(Step, FirstIsKept) {
     EXPECT_EQ(step(0, shape, {1000, 2, first, unbounded}, one).verdict, Verdict::wait);
 }
 
-TEST(Step, LastIsKept) {
+TEST(Step, LastIsKept)
+{
     const WordShape shape = plain_shape();
     const uint64_t last = word_of(shape, 0, 1000, 17);
     EXPECT_EQ(step(last, shape, {1000, 5, 0, last}, one).verdict, Verdict::extend);
@@ -396,7 +431,8 @@ TEST(Step, LastIsKept) {
     EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 10}, {10, true}).count, 10u);
 }
 
-TEST(Step, BothLimitsBoundACount) {
+TEST(Step, BothLimitsBoundACount)
+{
     const WordShape shape = plain_shape();
     const uint64_t last = word_of(shape, 0, 1000, 4094);
     EXPECT_EQ(step(last, shape, {1000, 0, 0, unbounded}, {10, false}).count, 1u);
@@ -404,23 +440,29 @@ TEST(Step, BothLimitsBoundACount) {
     EXPECT_EQ(step(last, shape, {1000, 1, 0, unbounded}, {UINT32_MAX, false}).count, 4097u);
 }
 
-TEST(Step, ExhaustedAtTheEnd) {
+TEST(Step, ExhaustedAtTheEnd)
+{
     const WordShape shape = plain_shape();
     const uint64_t end = last_word_of_tick(shape, 0, shape.max_tick);
-    EXPECT_EQ(step(0, shape, {shape.max_tick + 1, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
+    EXPECT_EQ(step(0, shape, {shape.max_tick + 1, 5, 0, unbounded}, one).verdict,
+              Verdict::exhausted);
     EXPECT_EQ(step(0, shape, {UINT64_MAX - 5, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
     EXPECT_EQ(step(end, shape, {shape.max_tick, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
-    EXPECT_EQ(step(0, shape, {shape.max_tick, 5, end + 1, unbounded}, one).verdict, Verdict::exhausted);
-    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, 0, unbounded}, {4, true}).verdict, Verdict::exhausted);
+    EXPECT_EQ(step(0, shape, {shape.max_tick, 5, end + 1, unbounded}, one).verdict,
+              Verdict::exhausted);
+    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, 0, unbounded}, {4, true}).verdict,
+              Verdict::exhausted);
     EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, 0, unbounded}, {4, false}).count, 3u);
     EXPECT_EQ(step(end - 1, shape, {shape.max_tick, 5, 0, unbounded}, one).word, end);
 }
 
-// Tick and sequence that fill 64 bits, as an enciphered layout without a node has them: no carry may
-// fall out of the word.
-TEST(Step, WordOf64BitsDoesNotWrapAround) {
-    for (const char* text : {"time:33:1s sequence:31 cipher=sparx64", "time:63:1us sequence:1 cipher=sparx64",
-                             "back:7 time:26:1s sequence:31 cipher=sparx64"}) {
+// Tick and sequence that fill 64 bits, as an enciphered layout without a node has them: no carry
+// may fall out of the word.
+TEST(Step, WordOf64BitsDoesNotWrapAround)
+{
+    for (const char* text :
+         {"time:33:1s sequence:31 cipher=sparx64", "time:63:1us sequence:1 cipher=sparx64",
+          "back:7 time:26:1s sequence:31 cipher=sparx64"}) {
         const Layout layout = parsed(text);
         const WordShape shape = word_shape(layout);
         const uint64_t end = last_word_of_tick(shape, shape.max_back, shape.max_tick);
@@ -429,24 +471,32 @@ TEST(Step, WordOf64BitsDoesNotWrapAround) {
         EXPECT_EQ(step(end - 1, shape, limits, one).word, end) << text;
         EXPECT_EQ(step(end - 1, shape, limits, {2, false}).count, 1u) << text;
         EXPECT_EQ(step(end, shape, limits, one).verdict, Verdict::exhausted) << text;
-        EXPECT_EQ(step(end, shape, {shape.max_tick, 5, end, unbounded}, one).verdict, Verdict::exhausted) << text;
+        EXPECT_EQ(step(end, shape, {shape.max_tick, 5, end, unbounded}, one).verdict,
+                  Verdict::exhausted)
+            << text;
         EXPECT_EQ(step(end, shape, {3, 5, 0, unbounded}, one).verdict, Verdict::exhausted) << text;
         EXPECT_EQ(step(end - 1, shape, limits, {2, true}).verdict, Verdict::exhausted) << text;
         const uint64_t all = max_sequence(shape) + 1;
-        EXPECT_EQ(step(end - all, shape, limits, {static_cast<uint32_t>(all), true}).word, end - all + 1) << text;
-        EXPECT_EQ(step(end, shape, {0, UINT64_MAX - 1, 0, unbounded}, one).verdict, Verdict::exhausted) << text;
+        EXPECT_EQ(step(end - all, shape, limits, {static_cast<uint32_t>(all), true}).word,
+                  end - all + 1)
+            << text;
+        EXPECT_EQ(step(end, shape, {0, UINT64_MAX - 1, 0, unbounded}, one).verdict,
+                  Verdict::exhausted)
+            << text;
     }
 }
 
-// A clock that jumps at will, limits that move as the product moves them, and now and then a restart
-// that forgets the last word but keeps the horizon: every word is larger than all before it.
-TEST(Step, LongRandomLife) {
+// A clock that jumps at will, limits that move as the product moves them, and now and then a
+// restart that forgets the last word but keeps the horizon: every word is larger than all before
+// it.
+TEST(Step, LongRandomLife)
+{
     const char* const texts[] = {
-        "time:41:1ms node:10 sequence:12",       "time:41:1ms node:8 back:2 sequence:12",
+        "time:41:1ms node:10 sequence:12",         "time:41:1ms node:8 back:2 sequence:12",
         "back:3 time:38:10ms node:10 sequence:12", "time:39:10ms sequence:8 machine:16",
-        "time:31:1s node:5 sequence:27",         "time:30:1s node:17 sequence:17 cipher=sparx64",
-        "time:33:1s sequence:31 cipher=sparx64", "sequence:1 time:32:1s node:31",
-        "back:7 time:50:1ms sequence:2",         "time:42:1ms node:10 sequence:12",
+        "time:31:1s node:5 sequence:27",           "time:30:1s node:17 sequence:17 cipher=sparx64",
+        "time:33:1s sequence:31 cipher=sparx64",   "sequence:1 time:32:1s node:31",
+        "back:7 time:50:1ms sequence:2",           "time:42:1ms node:10 sequence:12",
     };
     uint64_t drawn[4] = {}, raised = 0;
     for (size_t t = 0; t < std::size(texts); t++) {
@@ -498,7 +548,8 @@ TEST(Step, LongRandomLife) {
                 ASSERT_GT(d.word, highest) << texts[t] << " step " << i;
                 if (word_back(shape, d.word) != word_back(shape, before)) {
                     ASSERT_EQ(word_back(shape, d.word), word_back(shape, before) + 1);
-                    ASSERT_GT(word_tick(shape, before), limits.now + limits.ahead) << "raised without need";
+                    ASSERT_GT(word_tick(shape, before), limits.now + limits.ahead)
+                        << "raised without need";
                     raised++;
                 }
                 highest = last = d.word + d.count - 1;
@@ -521,14 +572,17 @@ TEST(Step, LongRandomLife) {
 }
 
 // The same end of a life, reached by drawing until nothing is left.
-TEST(Step, EveryWordOfALifeIsIssuedOnce) {
-    for (const WordShape& shape : {small_shape(2, 5, 31, false, 0), small_shape(0, 6, 63, false, 0)}) {
+TEST(Step, EveryWordOfALifeIsIssuedOnce)
+{
+    for (const WordShape& shape :
+         {small_shape(2, 5, 31, false, 0), small_shape(0, 6, 63, false, 0)}) {
         Random random(7);
         std::vector<bool> issued(UINT64_C(1) << (shape.sequence_bits + shape.tick_bits));
         uint64_t last = 0;
         for (;;) {
             // The clock stands still at the beginning, so that every word comes by carrying.
-            const Draw d = step(last, shape, {0, shape.max_tick, 0, unbounded}, {static_cast<uint32_t>(1 + up_to(random, 4)), false});
+            const Draw d = step(last, shape, {0, shape.max_tick, 0, unbounded},
+                                {static_cast<uint32_t>(1 + up_to(random, 4)), false});
             if (d.verdict == Verdict::exhausted) {
                 break;
             }

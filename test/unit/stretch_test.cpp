@@ -31,7 +31,8 @@ uint64_t compare_with_step(const WordShape& shape, uint64_t words)
                     for (uint64_t last = 0; last < words; last++) {
                         if (in_stretch(stretch, last)) {
                             const Draw d = step(last, shape, limits, {1, false});
-                            EXPECT_TRUE(d.verdict == Verdict::issue && d.word == last + 1 && d.count == 1)
+                            EXPECT_TRUE(d.verdict == Verdict::issue && d.word == last + 1 &&
+                                        d.count == 1)
                                 << "now " << now << " ahead " << ahead << " first " << first
                                 << " bound " << bound << " last " << last;
                             found++;

@@ -10,7 +10,8 @@ using namespace flakeid;
 
 namespace {
 
-std::vector<TextFormat> all_formats() {
+std::vector<TextFormat> all_formats()
+{
     std::vector<TextFormat> formats;
     for (int i = 0; i < text_format_count; i++) {
         formats.push_back(static_cast<TextFormat>(i));
@@ -18,7 +19,8 @@ std::vector<TextFormat> all_formats() {
     return formats;
 }
 
-std::string text_of(TextFormat format, uint64_t id) {
+std::string text_of(TextFormat format, uint64_t id)
+{
     char text[max_text_size + 8];
     memset(text, '#', sizeof text);
     const size_t length = to_text(format, id, text);
@@ -38,7 +40,8 @@ struct Read {
 constexpr uint64_t untouched = 0x5a5a5a5a5a5a5a5a;
 
 // Reads a copy without a terminating zero, so that the sanitizer sees a read past the end.
-Read read(TextFormat format, const std::string& text) {
+Read read(TextFormat format, const std::string& text)
+{
     const std::unique_ptr<char[]> copy(new char[text.size()]);
     memcpy(copy.get(), text.data(), text.size());
     Read result = {TextStatus::ok, untouched, SIZE_MAX};
@@ -46,14 +49,16 @@ Read read(TextFormat format, const std::string& text) {
     return result;
 }
 
-void expect_both_ways(TextFormat format, uint64_t id, const std::string& text) {
+void expect_both_ways(TextFormat format, uint64_t id, const std::string& text)
+{
     EXPECT_EQ(text_of(format, id), text) << text_format_name(format) << " of " << id;
     const Read back = read(format, text);
     EXPECT_EQ(back.status, TextStatus::ok) << text_format_name(format) << " " << text;
     EXPECT_EQ(back.id, id) << text_format_name(format) << " " << text;
 }
 
-std::vector<uint64_t> edges() {
+std::vector<uint64_t> edges()
+{
     std::vector<uint64_t> ids = {0, UINT64_MAX, UINT64_C(1) << 63, INT64_MAX};
     for (const unsigned base : {2u, 10u, 16u, 32u, 36u, 58u, 62u, 64u}) {
         for (uint64_t power = 1;; power *= base) {
@@ -68,7 +73,8 @@ std::vector<uint64_t> edges() {
 
 } // namespace
 
-TEST(Text, Names) {
+TEST(Text, Names)
+{
     for (const TextFormat format : all_formats()) {
         const char* name = text_format_name(format);
         TextFormat found;
@@ -83,7 +89,8 @@ TEST(Text, Names) {
     }
 }
 
-TEST(Text, EveryBwmarrinRow) {
+TEST(Text, EveryBwmarrinRow)
+{
     for (const CsvRow& row : read_csv("bwmarrin.csv")) {
         const uint64_t id = row.word("id");
         expect_both_ways(TextFormat::base2, id, row.text("base2"));
@@ -94,13 +101,15 @@ TEST(Text, EveryBwmarrinRow) {
     }
 }
 
-TEST(Text, EveryRandflakeRow) {
+TEST(Text, EveryRandflakeRow)
+{
     for (const CsvRow& row : read_csv("randflake.csv")) {
         expect_both_ways(TextFormat::base32hex, row.word("encrypted_id"), row.text("base32hex"));
     }
 }
 
-TEST(Text, EveryFormOfEveryRow) {
+TEST(Text, EveryFormOfEveryRow)
+{
     for (const CsvRow& row : read_csv("text.csv")) {
         for (const TextFormat format : all_formats()) {
             expect_both_ways(format, row.word("id"), row.text(text_format_name(format)));
@@ -108,7 +117,8 @@ TEST(Text, EveryFormOfEveryRow) {
     }
 }
 
-TEST(Text, RoundTrips) {
+TEST(Text, RoundTrips)
+{
     std::vector<uint64_t> ids = edges();
     Random random(8);
     for (int i = 0; i < 20000; i++) {
@@ -127,9 +137,10 @@ TEST(Text, RoundTrips) {
     }
 }
 
-// What is accepted is what would be written: every text one character away from a good one is either
-// refused or the spelling of another id.
-TEST(Text, OneSpellingForEachId) {
+// What is accepted is what would be written: every text one character away from a good one is
+// either refused or the spelling of another id.
+TEST(Text, OneSpellingForEachId)
+{
     Random random(9);
     for (const TextFormat format : all_formats()) {
         for (int i = 0; i < 30; i++) {
@@ -166,7 +177,8 @@ TEST(Text, OneSpellingForEachId) {
     }
 }
 
-TEST(Text, FixedWidthsSortLikeTheNumbers) {
+TEST(Text, FixedWidthsSortLikeTheNumbers)
+{
     Random random(10);
     std::vector<uint64_t> ids = edges();
     for (int i = 0; i < 2000; i++) {
@@ -186,7 +198,8 @@ TEST(Text, FixedWidthsSortLikeTheNumbers) {
 }
 
 // The others that count up in the order of ASCII sort among ids of one length.
-TEST(Text, EqualLengthsSortLikeTheNumbers) {
+TEST(Text, EqualLengthsSortLikeTheNumbers)
+{
     Random random(11);
     for (const TextFormat format :
          {TextFormat::base2, TextFormat::base32hex, TextFormat::base36, TextFormat::base62}) {
@@ -200,7 +213,8 @@ TEST(Text, EqualLengthsSortLikeTheNumbers) {
     }
 }
 
-TEST(Text, Widths) {
+TEST(Text, Widths)
+{
     const struct {
         TextFormat format;
         size_t least, most;
@@ -213,13 +227,15 @@ TEST(Text, Widths) {
     };
     for (const auto& width : widths) {
         EXPECT_EQ(text_of(width.format, 0).size(), width.least) << text_format_name(width.format);
-        EXPECT_EQ(text_of(width.format, UINT64_MAX).size(), width.most) << text_format_name(width.format);
+        EXPECT_EQ(text_of(width.format, UINT64_MAX).size(), width.most)
+            << text_format_name(width.format);
     }
     EXPECT_EQ(text_of(TextFormat::base64, 0).size(), 4u);
     EXPECT_EQ(text_of(TextFormat::base64, UINT64_C(1) << 63).size(), 28u);
 }
 
-TEST(Text, EveryRefusal) {
+TEST(Text, EveryRefusal)
+{
     using F = TextFormat;
     using S = TextStatus;
     const std::string zeros(100, '0');
@@ -298,26 +314,26 @@ TEST(Text, EveryRefusal) {
         {F::base64url, "AAAAAAAAAAB", S::not_canonical, 10},
         {F::base64url, "AAAAAAAAAAC", S::not_canonical, 10},
         {F::base64, "", S::empty, 0},
-        {F::base64, "MQ", S::bad_length, 0},                           // "1" without its padding
+        {F::base64, "MQ", S::bad_length, 0}, // "1" without its padding
         {F::base64, "MQ=", S::bad_length, 0},
         {F::base64, "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw", S::bad_length, 0}, // 24 zeros
         {F::base64, "M-==", S::foreign_character, 1},
         {F::base64, "M===", S::foreign_character, 1},
         {F::base64, "====", S::foreign_character, 0},
         {F::base64, "MQ==MQ==", S::foreign_character, 2},
-        {F::base64, "MR==", S::not_canonical, 1},                      // "1" and stray bits
+        {F::base64, "MR==", S::not_canonical, 1}, // "1" and stray bits
         {F::base64, "MTJ=", S::not_canonical, 2},
-        {F::base64, "MDE=", S::not_canonical, 0},                      // "01"
-        {F::base64, "MTIzNEE=", S::foreign_character, 5},              // "1234A"
-        {F::base64, "KzE=", S::foreign_character, 0},                  // "+1"
-        {F::base64, "MSAx", S::foreign_character, 1},                  // "1 1"
-        {F::base64, "LQ==", S::bad_length, 0},                         // "-"
-        {F::base64, "LTA=", S::not_canonical, 1},                      // "-0"
-        {F::base64, "LTAx", S::not_canonical, 1},                      // "-01"
-        {F::base64, "MS0x", S::foreign_character, 1},                  // "1-1"
-        {F::base64, "OTIyMzM3MjAzNjg1NDc3NTgwOA==", S::overflow, 0},   // 9223372036854775808
-        {F::base64, "LTkyMjMzNzIwMzY4NTQ3NzU4MDk=", S::overflow, 0},   // -9223372036854775809
-        {F::base64, "MTg0NDY3NDQwNzM3MDk1NTE2MTY=", S::overflow, 0},   // 18446744073709551616
+        {F::base64, "MDE=", S::not_canonical, 0},                    // "01"
+        {F::base64, "MTIzNEE=", S::foreign_character, 5},            // "1234A"
+        {F::base64, "KzE=", S::foreign_character, 0},                // "+1"
+        {F::base64, "MSAx", S::foreign_character, 1},                // "1 1"
+        {F::base64, "LQ==", S::bad_length, 0},                       // "-"
+        {F::base64, "LTA=", S::not_canonical, 1},                    // "-0"
+        {F::base64, "LTAx", S::not_canonical, 1},                    // "-01"
+        {F::base64, "MS0x", S::foreign_character, 1},                // "1-1"
+        {F::base64, "OTIyMzM3MjAzNjg1NDc3NTgwOA==", S::overflow, 0}, // 9223372036854775808
+        {F::base64, "LTkyMjMzNzIwMzY4NTQ3NzU4MDk=", S::overflow, 0}, // -9223372036854775809
+        {F::base64, "MTg0NDY3NDQwNzM3MDk1NTE2MTY=", S::overflow, 0}, // 18446744073709551616
     };
     for (const auto& c : cases) {
         const Read result = read(c.format, c.text);
@@ -327,7 +343,8 @@ TEST(Text, EveryRefusal) {
     }
 }
 
-TEST(Text, EndsOfTheRange) {
+TEST(Text, EndsOfTheRange)
+{
     expect_both_ways(TextFormat::base36, UINT64_MAX, "3w5e11264sgsf");
     expect_both_ways(TextFormat::base62, UINT64_MAX, "LygHa16AHYF");
     expect_both_ways(TextFormat::base32hex, UINT64_MAX, "fvvvvvvvvvvvv");
