@@ -126,13 +126,6 @@ void write_pages(const Pages& pages, const Durable& durable)
     GenericXLogFinish(record);
 }
 
-void raise_to(pg_atomic_uint64* shared, uint64_t value)
-{
-    uint64_t seen = pg_atomic_read_u64(shared);
-    while (seen < value && !pg_atomic_compare_exchange_u64(shared, &seen, value)) {
-    }
-}
-
 // Lets `raise` change stamps and floors, makes the stamps durable, and publishes them.
 //
 // A floor is published before its page is written, because any session that extends publishes the

@@ -80,6 +80,14 @@ LeaseTable* shared_leases();
 // How far the word that is furthest ahead of the wall clock lies before it.
 int64_t shared_ahead_us(int64_t now_us);
 
+// Makes it at least `value`.
+inline void raise_to(pg_atomic_uint64* shared, uint64_t value)
+{
+    uint64_t seen = pg_atomic_read_u64(shared);
+    while (seen < value && !pg_atomic_compare_exchange_u64(shared, &seen, value)) {
+    }
+}
+
 void shared_init();
 
 } // namespace flakeid

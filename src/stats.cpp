@@ -23,13 +23,6 @@ constexpr int64_t least_leap_us = us_per_s;
 // Set-backs that follow each other faster than this are counted, and the first is logged.
 constexpr int64_t log_interval_us = us_per_s;
 
-void raise_to(pg_atomic_uint64* counter, uint64_t value)
-{
-    uint64_t seen = pg_atomic_read_u64(counter);
-    while (seen < value && !pg_atomic_compare_exchange_u64(counter, &seen, value)) {
-    }
-}
-
 void add_up()
 {
     if (issued_here > 0) {

@@ -1,6 +1,7 @@
 #include "drawing.hpp"
 
 #include "calendar.hpp"
+#include "text.hpp"
 
 #include <cstring>
 
@@ -28,18 +29,7 @@ public:
         at_ += length;
     }
 
-    void number(uint64_t value)
-    {
-        char digits[20];
-        int count = 0;
-        do {
-            digits[count++] = static_cast<char>('0' + value % 10);
-            value /= 10;
-        } while (value != 0);
-        while (count > 0) {
-            *at_++ = digits[--count];
-        }
-    }
+    void number(uint64_t value) { at_ += write_decimal(value, at_); }
 
     void signed_number(uint64_t value)
     {

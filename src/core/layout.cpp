@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include "calendar.hpp"
+#include "text.hpp"
 
 #include <cstring>
 
@@ -340,18 +341,7 @@ public:
         }
     }
 
-    void number(int64_t value)
-    {
-        char digits[20];
-        int count = 0;
-        do {
-            digits[count++] = static_cast<char>('0' + value % 10);
-            value /= 10;
-        } while (value != 0);
-        while (count > 0) {
-            *at_++ = digits[--count];
-        }
-    }
+    void number(int64_t value) { at_ += write_decimal(static_cast<uint64_t>(value), at_); }
 
     void moment(int64_t us) { at_ += format_moment(us, at_); }
 

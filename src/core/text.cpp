@@ -209,27 +209,9 @@ TextStatus read_url(const char* text, size_t length, uint64_t* id, size_t* offse
     return TextStatus::ok;
 }
 
-// base64 of the decimal text.
+// base64 of the decimal text, of an int64: its sign takes the place of a digit.
 
-constexpr size_t max_decimal = 20; // digits and sign
 constexpr size_t max_base64 = (max_decimal + 2) / 3 * 4;
-
-size_t write_decimal(uint64_t id, char* out)
-{
-    const bool negative = static_cast<int64_t>(id) < 0;
-    uint64_t rest = negative ? 0 - id : id;
-    char digits[max_decimal];
-    size_t at = max_decimal;
-    do {
-        digits[--at] = static_cast<char>('0' + rest % 10);
-        rest /= 10;
-    } while (rest != 0);
-    if (negative) {
-        digits[--at] = '-';
-    }
-    memcpy(out, digits + at, max_decimal - at);
-    return max_decimal - at;
-}
 
 TextStatus read_decimal(const char* text, size_t length, uint64_t* id, size_t* offset)
 {
@@ -258,8 +240,9 @@ TextStatus read_decimal(const char* text, size_t length, uint64_t* id, size_t* o
 
 size_t write_base64(uint64_t id, char* out)
 {
-    char decimal[max_decimal];
-    const size_t length = write_decimal(id, decimal);
+    const bool negative = static_cast<int64_t>(id) < 0;
+    char decimal[max_decimal] = {'-'};
+    const size_t length = negative + write_decimal(negative ? 0 - id : id, decimal + negative);
     char* at = out;
     for (size_t i = 0; i < length; i += 3) {
         uint64_t group = 0;
@@ -353,6 +336,18 @@ bool find_text_format(const char* name, size_t length, TextFormat* format)
 size_t to_text(TextFormat format, uint64_t id, char* out)
 {
     return forms[static_cast<int>(format)].write(id, out);
+}
+
+size_t write_decimal(uint64_t number, char* out)
+{
+    char digits[max_decimal];
+    size_t at = max_decimal;
+    do {
+        digits[--at] = static_cast<char>('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    memcpy(out, digits + at, max_decimal - at);
+    return max_decimal - at;
 }
 
 TextStatus from_text(TextFormat format, const char* text, size_t length, uint64_t* id,

@@ -53,4 +53,10 @@ size_t to_text(TextFormat format, uint64_t id, char* out);
 TextStatus from_text(TextFormat format, const char* text, size_t length, uint64_t* id,
                      size_t* offset);
 
+constexpr size_t max_decimal = 20;
+
+// Writes a decimal number of at most max_decimal digits, without a terminating zero; returns how
+// many.
+size_t write_decimal(uint64_t number, char* out);
+
 } // namespace flakeid
