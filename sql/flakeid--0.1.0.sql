@@ -34,9 +34,18 @@ CREATE FUNCTION flake(pg_catalog.int4) RETURNS flake
     AS 'int48' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake(pg_catalog.int4) IS 'convert int4 to flake';
 
+CREATE FUNCTION flake(pg_catalog.numeric) RETURNS flake
+    AS 'numeric_int8' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake(pg_catalog.numeric) IS 'convert numeric to flake';
+
+-- An assignment takes no part in choosing operators: only bigint stands behind those.
 CREATE CAST (flake AS pg_catalog.int8) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (pg_catalog.int8 AS flake) WITHOUT FUNCTION AS ASSIGNMENT;
 CREATE CAST (pg_catalog.int4 AS flake) WITH FUNCTION flake(pg_catalog.int4) AS ASSIGNMENT;
+CREATE CAST (pg_catalog.int2 AS flake) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (pg_catalog.numeric AS flake) WITH FUNCTION flake(pg_catalog.numeric) AS ASSIGNMENT;
+CREATE CAST (flake AS pg_catalog.int4) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (flake AS pg_catalog.numeric) WITH INOUT AS ASSIGNMENT;
 
 -- The durable horizon (src/horizon.hpp). pg_dump carries the copy alone, so that a restore can
 -- raise the horizon but never lower it.
@@ -51,7 +60,7 @@ SELECT pg_catalog.pg_extension_config_dump('flake_horizon_copy', '');
 CREATE FUNCTION flake_raise_horizon(after pg_catalog.timestamptz) RETURNS pg_catalog.void
     AS 'MODULE_PATHNAME', 'flakeid_raise_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flake_raise_horizon(pg_catalog.timestamptz) IS
-    'makes all later ids of this database begin after that moment';
+    'makes all later ids of this database begin after that moment, whether the transaction commits or not';
 REVOKE ALL ON FUNCTION flake_raise_horizon(pg_catalog.timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION flake_repair_horizon() RETURNS pg_catalog.bool
@@ -135,11 +144,11 @@ COMMENT ON FUNCTION flake_field(pg_catalog.int8, pg_catalog.text, pg_catalog.tex
 
 CREATE FUNCTION flake_inspect(id pg_catalog.int8,
         OUT "timestamp" pg_catalog.timestamptz, OUT node pg_catalog.int4, OUT sequence pg_catalog.int4,
-        OUT raw_id pg_catalog.int8, OUT layout pg_catalog.text, OUT fields pg_catalog.jsonb)
+        OUT raw_id pg_catalog.int8, OUT layout_text pg_catalog.text, OUT fields pg_catalog.jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_inspect(id pg_catalog.int8, of_layout pg_catalog.text,
+CREATE FUNCTION flake_inspect(id pg_catalog.int8, layout pg_catalog.text,
         OUT "timestamp" pg_catalog.timestamptz, OUT node pg_catalog.int4, OUT sequence pg_catalog.int4,
-        OUT raw_id pg_catalog.int8, OUT layout pg_catalog.text, OUT fields pg_catalog.jsonb)
+        OUT raw_id pg_catalog.int8, OUT layout_text pg_catalog.text, OUT fields pg_catalog.jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_inspect(pg_catalog.int8) IS 'all parts of an id of flakeid.layout';
 COMMENT ON FUNCTION flake_inspect(pg_catalog.int8, pg_catalog.text) IS 'all parts of an id of that layout';
@@ -207,7 +216,7 @@ COMMENT ON OPERATOR <@ (pg_catalog.int8, pg_catalog.tstzrange) IS 'an id of flak
 -- Layouts, settings and counters
 
 CREATE FUNCTION flake_layout(layout pg_catalog.text,
-        OUT normal_text pg_catalog.text, OUT ids_per_second pg_catalog.int8, OUT nodes pg_catalog.int8,
+        OUT layout_text pg_catalog.text, OUT ids_per_second pg_catalog.int8, OUT nodes pg_catalog.int8,
         OUT first_date pg_catalog.timestamptz, OUT end_date pg_catalog.timestamptz,
         OUT enciphered pg_catalog.bool, OUT alive pg_catalog.bool)
     AS 'MODULE_PATHNAME', 'flakeid_layout' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -218,7 +227,7 @@ CREATE FUNCTION flake_preset_names() RETURNS pg_catalog.text[]
 COMMENT ON FUNCTION flake_preset_names() IS 'names of the layouts that flakeid knows';
 
 CREATE VIEW flake_layouts AS
-    SELECT preset.name, layout.normal_text AS layout, layout.ids_per_second, layout.nodes,
+    SELECT preset.name, layout.layout_text, layout.ids_per_second, layout.nodes,
            layout.first_date, layout.end_date, layout.enciphered, layout.alive
     FROM pg_catalog.unnest(flake_preset_names()) AS preset (name),
          LATERAL flake_layout(preset.name) AS layout;
@@ -230,8 +239,25 @@ CREATE FUNCTION flake_in_effect(OUT name pg_catalog.text, OUT value pg_catalog.t
     AS 'MODULE_PATHNAME', 'flakeid_in_effect' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_in_effect() IS 'what follows from the settings';
 
+CREATE FUNCTION flake_prepare() RETURNS pg_catalog.void
+    AS 'MODULE_PATHNAME', 'flakeid_prepare' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flake_prepare() IS 'does what flake_next() does, but for making an id';
+
+CREATE FUNCTION flake_can_generate() RETURNS pg_catalog.text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM @extschema@.flake_prepare();
+    RETURN 'yes';
+EXCEPTION WHEN OTHERS THEN
+    RETURN 'no: ' || SQLERRM;
+END
+$$;
+COMMENT ON FUNCTION flake_can_generate() IS 'yes, or the error of flake_next()';
+
 CREATE VIEW flake_status AS
-    SELECT name, value, 'follows from the settings' AS source
+    SELECT 'can generate' AS name, flake_can_generate() AS value, 'follows from the settings' AS source
+    UNION ALL
+    SELECT name, value, 'follows from the settings'
     FROM flake_in_effect()
     UNION ALL
     SELECT name, pg_catalog.current_setting(name),
@@ -442,12 +468,17 @@ BEGIN
     IF flake_lease_acquire.holder IS NULL OR flake_lease_acquire.holder = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'a lease needs the name of its holder';
     END IF;
+    IF flake_lease_acquire.max_node < 0 THEN
+        RAISE numeric_value_out_of_range USING
+            MESSAGE = format('max_node %s is out of range', flake_lease_acquire.max_node),
+            DETAIL = 'The lowest node is 0.';
+    END IF;
     SELECT * INTO b FROM @extschema@.flake_lease_begin(of_realm);
     length := @extschema@.flake_lease_seconds(flake_lease_acquire.ttl, b.max_ttl);
     IF b.rest_until IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
-            DETAIL = 'It was promoted, restored or upgraded, and leases or renewals may be missing.',
+            DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
             HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
     END IF;
     top := least(b.nodes - 1, coalesce(flake_lease_acquire.max_node, b.nodes - 1));
@@ -472,7 +503,9 @@ BEGIN
                 DETAIL = CASE WHEN last.released_at IS NULL
                     THEN format('It is held by "%s".', last.holder)
                     ELSE format('"%s" released it.', last.holder) END,
-                HINT = 'Two servers want the same node, or the last holder was killed and its lease goes on until its end.';
+                HINT = CASE WHEN last.released_at IS NULL
+                    THEN 'Two servers want the same node, or the last holder was killed and its lease goes on until its end.'
+                    ELSE 'Ask again then.' END;
         END IF;
     ELSE
         <<search>>
@@ -504,7 +537,7 @@ BEGIN
                 RAISE configuration_limit_exceeded USING
                     MESSAGE = format('all %s nodes of realm "%s" are leased', top + 1, of_realm),
                     DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
-                    HINT = 'View flake_leases shows who holds them.';
+                    HINT = 'View flake_leases on the coordinator shows who holds them; flake_lease_realm_set() adds nodes.';
             END IF;
         END LOOP;
     END IF;
@@ -633,28 +666,29 @@ COMMENT ON FUNCTION flake_lease_release(pg_catalog.uuid, pg_catalog.timestamptz)
 
 -- For superusers
 
-CREATE FUNCTION flake_lease_realm_set(realm pg_catalog.text, nodes pg_catalog.int4 DEFAULT 1024,
-        max_ttl pg_catalog.interval DEFAULT '2 min', max_skew pg_catalog.interval DEFAULT '10 s')
+CREATE FUNCTION flake_lease_realm_set(realm pg_catalog.text, nodes pg_catalog.int4 DEFAULT NULL,
+        max_ttl pg_catalog.interval DEFAULT NULL, max_skew pg_catalog.interval DEFAULT NULL)
     RETURNS pg_catalog.void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    IF realm IS NULL OR nodes IS NULL OR nodes < 1 OR max_ttl IS NULL OR max_ttl < interval '3 s'
-       OR max_ttl > interval '1 day' OR max_skew IS NULL OR max_skew < interval '0 s'
-       OR max_skew > interval '1 day' THEN
+    IF realm IS NULL OR realm = '' OR nodes < 1 OR max_ttl < interval '3 s'
+       OR max_ttl > interval '1 day' OR max_skew < interval '0 s' OR max_skew > interval '1 day' THEN
         RAISE invalid_parameter_value USING
             MESSAGE = 'settings of a realm out of range',
             DETAIL = 'A realm has a name, at least one node, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
     INSERT INTO @extschema@.flake_lease_realm AS r (realm, nodes, max_ttl, max_skew)
-    VALUES (flake_lease_realm_set.realm, flake_lease_realm_set.nodes, flake_lease_realm_set.max_ttl,
-            flake_lease_realm_set.max_skew)
+    VALUES (flake_lease_realm_set.realm, coalesce(flake_lease_realm_set.nodes, 1024),
+            coalesce(flake_lease_realm_set.max_ttl, '2 min'), coalesce(flake_lease_realm_set.max_skew, '10 s'))
     ON CONFLICT ON CONSTRAINT flake_lease_realm_pkey DO UPDATE
-    SET nodes = EXCLUDED.nodes, max_ttl = EXCLUDED.max_ttl, max_skew = EXCLUDED.max_skew;
+    SET nodes = coalesce(flake_lease_realm_set.nodes, r.nodes),
+        max_ttl = coalesce(flake_lease_realm_set.max_ttl, r.max_ttl),
+        max_skew = coalesce(flake_lease_realm_set.max_skew, r.max_skew);
 END
 $$;
 COMMENT ON FUNCTION flake_lease_realm_set(pg_catalog.text, pg_catalog.int4, pg_catalog.interval, pg_catalog.interval) IS
-    'makes a realm or changes its settings';
+    'makes a realm, or changes those of its settings that are named';
 
 CREATE FUNCTION flake_lease_begin_rest() RETURNS pg_catalog.void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -712,7 +746,7 @@ COMMENT ON FUNCTION flake_lease_revoke(pg_catalog.text, pg_catalog.int4) IS
     'declares a node free whose holder is gone for certain; a holder that is not may make duplicates until its end';
 
 CREATE FUNCTION flake_lease_forget(before pg_catalog.timestamptz) RETURNS pg_catalog.int8
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH gone AS (
         DELETE FROM @extschema@.flake_lease_history AS h
         WHERE h.lease_end < least(before, clock_timestamp())

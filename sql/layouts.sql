@@ -3,10 +3,10 @@
 SET timezone = 'UTC';
 CREATE EXTENSION flakeid;
 
-SELECT name, layout, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM flake_layouts;
+SELECT name, layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM flake_layouts;
 
 -- A layout prints back as its normal text, and that text is its own normal text.
-SELECT name FROM flake_layouts WHERE (flake_layout(layout)).normal_text <> layout;
+SELECT name FROM flake_layouts WHERE (flake_layout(layout_text)).layout_text <> layout_text;
 SELECT (flake_layout(t)).* FROM unnest(ARRAY[
     'time:31:1s node:5 sequence:27',
     ' sequence:12   time:41:1000us  a:3 b:7 epoch=1288834974657 ',

@@ -78,6 +78,15 @@ SELECT flake_lease_acquire('shop', 'host e', '10 s', 3);
 SELECT flake_lease_acquire('shop', 'host e', '10 s', -1);
 SELECT flake_lease_renew(gen_random_uuid(), '10 s');
 SELECT flake_lease_realm_set('shop', nodes => 0);
+SELECT flake_lease_realm_set('', 5);
+-- what is not named stays
+SELECT flake_lease_realm_set('kept', nodes => 5, max_ttl => '1 h', max_skew => '1 min');
+SELECT flake_lease_realm_set('kept', nodes => 8);
+SELECT flake_lease_realm_set('made');
+SELECT * FROM flake_lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm;
+DELETE FROM flake_lease_realm WHERE realm IN ('kept', 'made');
+SELECT flake_lease_acquire('shop', 'me', '1 s', max_node => -1);
+SELECT flake_lease_forget(NULL);
 
 -- A lease outlives a crash: never without a synchronous commit.
 BEGIN;

@@ -38,6 +38,16 @@ SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod FROM pg
 WHERE 'flake'::regtype IN (castsource, casttarget) ORDER BY 1, 2;
 SELECT pg_typeof(5::flake), 5::flake, (-5)::bigint::flake, '5'::flake::bigint, '5'::flake::text, '5'::text::flake;
 SELECT pg_typeof('5'::flake + 1), '5'::flake + 1 AS sum, '5'::flake % 2 AS mod;
+SELECT 5::smallint::flake, 6.5::flake, '7'::flake::int, '9223372036854775807'::flake::numeric;
+SELECT '2147483648'::flake::int;
+SELECT 9223372036854775808::flake;
+CREATE TABLE assigned (id flake, i int, n numeric);
+INSERT INTO assigned VALUES (7.0, 8::flake, 9::flake);
+INSERT INTO assigned (id) VALUES (1::smallint);
+INSERT INTO assigned (n) SELECT sum(id) FROM assigned;
+SELECT * FROM assigned;
+ALTER TABLE assigned ALTER n TYPE flake;
+DROP TABLE assigned;
 SELECT typlen, typbyval, typalign, typcategory, typispreferred, typsend = 0 AS no_send FROM pg_type WHERE typname = 'flake';
 SELECT count(*) AS operators FROM pg_operator WHERE 'flake'::regtype IN (oprleft, oprright, oprresult);
 SELECT count(*) AS operator_classes FROM pg_opclass WHERE opcintype = 'flake'::regtype;

@@ -73,7 +73,8 @@ LayoutMessage describe(const LayoutError& error, const char* text, size_t length
             "epoch=1704067200000ms."};
     case LayoutStatus::bare_epoch:
         return {
-            at_word("A number without a unit counts milliseconds, and this one lies before 1974"),
+            at_word(
+                "A number without a unit counts milliseconds, and this one lies before 1973-03-03"),
             psprintf("For seconds write %ss, for milliseconds %sms.", word, word)};
     case LayoutStatus::bad_cipher:
         return {at_word("There is no such cipher"), "The only cipher is cipher=sparx64."};

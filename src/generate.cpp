@@ -121,6 +121,12 @@ FLAKEID_FUNCTION(flakeid_block)
     return Int64GetDatum(id_of_word(g, draw(g, {n, true}).word));
 }
 
+FLAKEID_FUNCTION(flakeid_prepare)
+{
+    (void)configured_generator(fcinfo->flinfo->fn_oid);
+    return static_cast<Datum>(0);
+}
+
 FLAKEID_FUNCTION(flakeid_raise_horizon)
 {
     const TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);

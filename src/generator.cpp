@@ -63,15 +63,43 @@ void limit_to_lease(Generator& g)
         Min(g.limits.last, word_of(g.shape, g.shape.max_back, g.lease_last, max_sequence(g.shape)));
 }
 
+[[noreturn]] void throw_exhausted(const Generator& g)
+{
+    const int64_t end = end_us(g.layout);
+    const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
+    if (wall_us() < end) {
+        ereport(
+            ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+            errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
+                   get_database_name(MyDatabaseId)),
+            errdetail("The layout ends at %s.", moment_text(end)),
+            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
+                    "layout with a later end."));
+    }
+    ereport(
+        ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+        errmsg("layout \"%s\" has been full since %s", g.name, moment_text(end)),
+        errdetail("Its ids can still be read."),
+        successor != nullptr
+            ? errhint("Use another layout, such as the preset %s.", successor)
+            : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
+}
+
 // Decodes the shared bound and floor.
 void set_limits(Generator& g, uint64_t bound)
 {
     pg_read_barrier();
     const uint64_t floor = pg_atomic_read_u64(&g.horizon->floor[g.kind]);
     const uint64_t all = max_sequence(g.shape);
+    // Another layout of the database may have counted further than this one can.
+    if (stamp_back(floor) > g.shape.max_back) {
+        throw_exhausted(g);
+    }
     auto last_word = [&](uint64_t stamp, int64_t us) {
-        return word_of(g.shape, stamp_back(stamp), clamp_tick(g.shape, tick_of_us(g.layout, us)),
-                       all);
+        return stamp_back(stamp) > g.shape.max_back
+                   ? word_of(g.shape, g.shape.max_back, g.shape.max_tick, all)
+                   : word_of(g.shape, stamp_back(stamp),
+                             clamp_tick(g.shape, tick_of_us(g.layout, us)), all);
     };
     // The first tick that begins after the floor.
     const uint64_t last_before = last_word(floor, stamp_us(floor));
@@ -123,22 +151,21 @@ uint64_t stamp_of_word(const Generator& g, uint64_t word)
     return stamp_of(word_back(g.shape, word), word_start_us(g, word));
 }
 
-// Takes the slot of one node of the span; false when only spare slots are left for it.
-bool set_slot(Generator& g, uint32_t node)
+// The slot of one node of the span; nullptr when only spare slots are left for it.
+Slot* find_slot(const Generator& g, uint32_t node)
 {
-    Slot* slot = shared_slot(slot_key(g.layout, node), node, node != g.first_node);
-    if (slot == nullptr) {
-        return false;
-    }
+    return shared_slot(slot_key(g.layout, node), node, node != g.first_node);
+}
+
+void set_slot(Generator& g, uint32_t node, Slot* slot)
+{
     g.slot = slot;
     g.node = node;
     g.node_bits = place_node(g.layout, node);
     drop_cache(g);
-    return true;
 }
 
-// The first word of a lease in a closed slot. It is larger than all words before, also of layouts
-// with a back field, which are released at the end of their lease only.
+// The first word of a lease in a closed slot.
 uint64_t first_word(const Generator& g)
 {
     return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease_first, 0);
@@ -156,7 +183,7 @@ void view_lease(Generator& g)
     if (view.held) {
         if (g.wanted_node == any_node && (view.node != g.node || g.slot == nullptr)) {
             g.first_node = g.last_node = view.node;
-            set_slot(g, view.node);
+            set_slot(g, view.node, find_slot(g, view.node));
         }
         g.lease_first =
             clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
@@ -187,9 +214,11 @@ bool set_lease(Generator& g, uint32_t node, bool or_none)
 bool set_node(Generator& g, uint32_t node)
 {
     const bool leased = g.lease != nullptr && node != g.wanted_node && g.wanted_node != any_node;
-    if ((leased && !set_lease(g, node, node != g.first_node)) || !set_slot(g, node)) {
+    Slot* slot = find_slot(g, node);
+    if (slot == nullptr || (leased && !set_lease(g, node, node != g.first_node))) {
         return false;
     }
+    set_slot(g, node, slot);
     if (leased) {
         view_lease(g);
         if (g.lease_end_us == 0) {
@@ -209,12 +238,14 @@ bool outside_lease(const Generator& g, const Draw& d)
 
 [[noreturn]] void throw_no_lease(const Generator& g, int64_t now_us)
 {
-    const int64_t end_us = lease_last_end_us(g.lease);
+    const LeaseView view = lease_view(g.lease, g.wanted_node);
+    const int64_t end_us = view.last_end_us;
     const char* error = lease_error(g.lease);
     const char* name = lease_coordinator();
-    const char* detail = psprintf("Coordinator \"%s\": %s. The clock says %s.", name,
+    const char* detail = psprintf("Coordinator \"%s\": %s; the clock says %s.", name,
                                   error[0] != '\0' ? error : "no answer yet", moment_text(now_us));
-    if (end_us == 0) {
+    const bool given_back = !view.held && now_us < end_us;
+    if (end_us == 0 || given_back) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 g.wanted_node == any_node
                     ? errmsg("no node is leased to this server")
@@ -224,9 +255,10 @@ bool outside_lease(const Generator& g, const Draw& d)
     }
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-        now_us >= end_us ? errmsg("the lease of node %u ended at %s", g.node, moment_text(end_us))
-                         : errmsg("the lease of node %u ends at %s, before the next id", g.node,
-                                  moment_text(end_us)),
+        now_us >= end_us
+            ? errmsg("the lease of node %u ended at %s", view.node, moment_text(end_us))
+            : errmsg("the lease of node %u ends at %s, before the next id", view.node,
+                     moment_text(end_us)),
         errdetail("%s", detail),
         errhint(
             "Ids go on by themselves as soon as the lease is renewed. Correct the clock if it is "
@@ -276,28 +308,6 @@ bool move_on(Generator& g, Want want)
     }
     set_node(g, start);
     return false;
-}
-
-[[noreturn]] void throw_exhausted(const Generator& g)
-{
-    const int64_t end = end_us(g.layout);
-    const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
-    if (wall_us() < end) {
-        ereport(
-            ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-            errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
-                   get_database_name(MyDatabaseId)),
-            errdetail("The layout ends at %s.", moment_text(end)),
-            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
-                    "layout with a later end."));
-    }
-    ereport(
-        ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-        errmsg("layout \"%s\" has been full since %s", g.name, moment_text(end)),
-        errdetail("Its ids can still be read."),
-        successor != nullptr
-            ? errhint("Use another layout, such as the preset %s.", successor)
-            : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
 }
 
 [[noreturn]] void throw_ahead(const Generator& g, const Draw& d, int64_t now_us)
@@ -360,6 +370,7 @@ void await_open_slot(int64_t* waiting_since)
 // first.
 void unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since)
 {
+    CHECK_FOR_INTERRUPTS();
     if (d.verdict == Verdict::exhausted) {
         throw_exhausted(g);
     }
@@ -420,7 +431,9 @@ void set_span(Generator& g)
     if (span.problem != nullptr) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("this host has no node number"), errdetail("%s", span.problem),
-                errhint("Set flakeid.node to a number."));
+                settings.node.source == NodeSource::any
+                    ? errhint("Set flakeid.coordinator, or flakeid.node to a number.")
+                    : errhint("Set flakeid.node to a number."));
     }
     if (span.last > g.layout.max_node) {
         throw_node_out_of_range(span.last, g.layout, g.name);
@@ -482,7 +495,7 @@ void make(Generator& g, Oid function)
     } else {
         warn_of_replication();
     }
-    set_slot(g, g.first_node);
+    set_slot(g, g.first_node, find_slot(g, g.first_node));
     stats_begin();
     warn_near_end(g);
 }
@@ -545,14 +558,13 @@ void make_named(Generator& g, const char* name, size_t length, Oid function)
         throw_bad_layout(error, name, length);
     }
     if (g.preset == nullptr && !anybody_may_use(g.layout) && !superuser()) {
-        ereport(
-            ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-            errmsg("permission denied to generate ids with layout \"%s\"", name),
-            errdetail("Only superusers may generate with a layout that is neither a preset nor "
-                      "flakeid.layout."),
-            errhint("Have a superuser set flakeid.layout, for example with ALTER DATABASE %s SET "
-                    "flakeid.layout.",
-                    quote_identifier(get_database_name(MyDatabaseId))));
+        ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                errmsg("permission denied to generate ids with layout \"%s\"", name),
+                errdetail("Only superusers may generate with a layout that is neither a preset nor "
+                          "flakeid.layout."),
+                errhint("Have a superuser run: ALTER DATABASE %s SET flakeid.layout = %s",
+                        quote_identifier(get_database_name(MyDatabaseId)),
+                        quote_literal_cstr(name)));
     }
     make(g, function);
     g.user = GetUserId();

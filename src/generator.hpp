@@ -133,8 +133,9 @@ inline bool cached_word_serves(Generator& g)
     auto in_time = [&](int64_t now_us) {
         return now_us >= g.cached_from_us && now_us < g.cached_until_us;
     };
-    return g.cached != g.cached_end &&
-           (g.lease == nullptr || lease_holds(g, pg_atomic_read_u64(&g.slot->word))) &&
+    const uint64_t word = pg_atomic_read_u64(&g.slot->word);
+    return g.cached != g.cached_end && word != closed_word &&
+           (g.lease == nullptr || lease_holds(g, word)) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 

@@ -30,6 +30,7 @@ constexpr int64_t last_backoff_us = 5 * us_per_s;
 constexpr int64_t longest_sleep_us = 60 * us_per_s;
 constexpr int64_t idle_limit_us = 3600 * us_per_s; // an unused lease is given back
 constexpr int64_t start_limit_us = 10 * us_per_s;  // a keeper that was asked for has begun by then
+constexpr int64_t patience_us = 3 * us_per_s;      // it is free again in its next second
 constexpr int64_t least_renewal_us = 500 * us_per_ms;
 constexpr int restart_s = 1;
 constexpr int max_parameters = 5;
@@ -38,6 +39,7 @@ constexpr int max_parameters = 5;
 int64_t due_us[max_leases];
 int64_t backoff_us[max_leases];
 bool refused[max_leases]; // the coordinator said that a lease is not to be renewed
+int64_t patient_until_us; // till then a node in use is one that was just given back
 
 PGconn* connection;
 char* functions_schema; // of the extension there, quoted
@@ -49,6 +51,7 @@ bool away;             // the log says so already
 bool stopping;         // the latch does not end waits any more
 int64_t stop_limit_us; // steady clock
 char last_error[lease_error_size];
+bool last_error_in_use; // somebody has the node
 
 void remember_error(const char* text)
 {
@@ -58,8 +61,18 @@ void remember_error(const char* text)
         last_error[--used] = '\0';
     }
     for (char* at = last_error; *at != '\0'; at++) {
-        *at = *at == '\n' ? ' ' : *at;
+        *at = *at == '\n' || *at == '\t' ? ' ' : *at;
     }
+}
+
+// Keeps a text for good.
+void replace(char** kept, const char* text)
+{
+    char* copy = MemoryContextStrdup(TopMemoryContext, text);
+    if (*kept != nullptr) {
+        pfree(*kept);
+    }
+    *kept = copy;
 }
 
 int64_t grown(int64_t backoff)
@@ -94,8 +107,9 @@ bool interrupted()
 }
 
 // Waits for the socket until `limit_us` of the steady clock. False when that passed or the keeper
-// is to do something else. Sessions that set the latch do not end it.
-bool wait_for_socket(int events, int64_t limit_us)
+// is to do something else. Sessions that set the latch do not end it, and new settings do not when
+// `settled`: the answer to a question that was asked counts, or a lease that was given is lost.
+bool wait_for_socket(int events, int64_t limit_us, bool settled)
 {
     for (;;) {
         const int64_t left_us = Min(limit_us, stopping ? stop_limit_us : limit_us) - steady_us();
@@ -109,7 +123,7 @@ bool wait_for_socket(int events, int64_t limit_us)
         if ((happened & WL_LATCH_SET) != 0) {
             ResetLatch(MyLatch);
         }
-        if (interrupted()) {
+        if (interrupted() && (!settled || ShutdownRequestPending)) {
             remember_error("the keeper of leases was interrupted");
             return false;
         }
@@ -134,7 +148,7 @@ PGresult* query(const char* sql, int count, const char* const* values)
         bool good = unsent >= 0;
         while (good && (unsent > 0 || PQisBusy(connection) != 0)) {
             good = wait_for_socket(WL_SOCKET_READABLE | (unsent > 0 ? WL_SOCKET_WRITEABLE : 0),
-                                   limit_us);
+                                   limit_us, true);
             if (good && PQconsumeInput(connection) != 1) {
                 remember_error(PQerrorMessage(connection));
                 good = false;
@@ -176,6 +190,8 @@ bool answered(PGresult* result)
     if (PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1) {
         return true;
     }
+    const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    last_error_in_use = state != nullptr && strcmp(state, "55006") == 0;
     const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const char* detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
     remember_error(message == nullptr  ? "unexpected answer"
@@ -188,7 +204,7 @@ bool answered(PGresult* result)
 bool open_connection()
 {
     const char* const keywords[] = {"fallback_application_name", "dbname", nullptr};
-    const char* const values[] = {"flakeid", settings.coordinator, nullptr};
+    const char* const values[] = {"flakeid", used_coordinator, nullptr};
     const int64_t limit_us = steady_us() + connect_limit_us;
     connection = PQconnectStartParams(keywords, values, 1);
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
@@ -196,7 +212,7 @@ bool open_connection()
            status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
         if (!wait_for_socket(status == PGRES_POLLING_READING ? WL_SOCKET_READABLE
                                                              : WL_SOCKET_WRITEABLE,
-                             limit_us)) {
+                             limit_us, false)) {
             disconnect();
             return false;
         }
@@ -222,10 +238,7 @@ bool open_connection()
         disconnect();
         return false;
     }
-    if (functions_schema != nullptr) {
-        pfree(functions_schema);
-    }
-    functions_schema = MemoryContextStrdup(TopMemoryContext, PQgetvalue(result, 0, 0));
+    replace(&functions_schema, PQgetvalue(result, 0, 0));
     PQclear(result);
     return true;
 }
@@ -281,6 +294,10 @@ void fail(Lease* lease, int index)
 {
     if (interrupted()) {
         due_us[index] = 0;
+        return;
+    }
+    if (connection != nullptr && last_error_in_use && steady_us() < patient_until_us) {
+        due_us[index] = steady_us() + first_backoff_us;
         return;
     }
     if (!lease_failing(lease) && connection != nullptr) {
@@ -406,6 +423,7 @@ void release_all()
         due_us[i] = backoff_us[i] = 0;
         refused[i] = false;
     }
+    patient_until_us = steady_us() + patience_us;
     disconnect();
     stopping = false;
 }
@@ -479,22 +497,23 @@ bool attach()
 bool take_settings()
 {
     LeaseTable* table = shared_leases();
-    const bool changed =
-        used_coordinator != nullptr && (strcmp(used_coordinator, settings.coordinator) != 0 ||
-                                        strcmp(used_realm, settings.realm) != 0);
-    if (changed) {
+    const bool wanted = settings.coordinator[0] != '\0' && settings.coordinator_problem == nullptr;
+    if (used_realm != nullptr && (!wanted || strcmp(used_realm, settings.realm) != 0)) {
         release_all();
-        connect_due_us = connect_backoff_us = 0;
-        away = false;
     }
-    if (settings.coordinator[0] == '\0' || settings.coordinator_problem != nullptr) {
+    if (!wanted) {
         lease_end_force();
         return false;
     }
-    if (changed || used_coordinator == nullptr) {
-        used_coordinator = MemoryContextStrdup(TopMemoryContext, settings.coordinator);
-        used_realm = MemoryContextStrdup(TopMemoryContext, settings.realm);
+    // Leases stay when the coordinator is reached in another way. Another coordinator, which does
+    // not know them, lets them run out.
+    if (used_coordinator != nullptr && strcmp(used_coordinator, settings.coordinator) != 0) {
+        disconnect();
+        connect_due_us = connect_backoff_us = 0;
+        away = false;
     }
+    replace(&used_coordinator, settings.coordinator);
+    replace(&used_realm, settings.realm);
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     strlcpy(table->coordinator, settings.coordinator_name, sizeof table->coordinator);
     LWLockRelease(AddinShmemInitLock);
@@ -536,8 +555,12 @@ bool read_coordinator(const char* conninfo, char* name, size_t size, const char*
         PQfreemem(error);
         return false;
     }
-    const bool secret = option_value(options, "password")[0] != '\0' ||
-                        option_value(options, "sslpassword")[0] != '\0';
+    constexpr const char* secrets[] = {"password", "sslpassword", "scram_client_key",
+                                       "scram_server_key", "oauth_client_secret"};
+    bool secret = false;
+    for (const char* keyword : secrets) {
+        secret = secret || option_value(options, keyword)[0] != '\0';
+    }
     if (secret) {
         *reason = "It holds a password, which many may read.";
     } else {
@@ -608,6 +631,7 @@ void flakeid_keeper_main(Datum)
         proc_exit(0);
     }
     before_shmem_exit(detach, 0);
+    patient_until_us = steady_us() + patience_us; // what a keeper before this one gave back
     MemoryContext loop =
         AllocSetContextCreate(TopMemoryContext, "flakeid keeper", ALLOCSET_DEFAULT_SIZES);
     MemoryContextSwitchTo(loop);

@@ -142,21 +142,28 @@ LeaseView lease_view(Lease* lease, uint32_t wanted)
     return locked(LW_SHARED, [&] {
         const uint64_t end_us = pg_atomic_read_u64(&lease->end_us);
         const bool same = lease->in_use && lease->wanted == wanted;
-        return LeaseView{same, same && end_us != 0, lease->node, lease->start_us,
-                         static_cast<int64_t>(end_us)};
+        return LeaseView{same,
+                         same && end_us != 0,
+                         lease->node,
+                         lease->start_us,
+                         static_cast<int64_t>(end_us),
+                         lease->last_end_us};
     });
 }
 
 bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, uint64_t first_word)
 {
+    if (slot->node != view.node) {
+        return false;
+    }
     if (pg_atomic_read_u64(&slot->word) != closed_word) {
         return true;
     }
     return locked(LW_EXCLUSIVE, [&] {
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
-                          lease->start_us == view.start_us && slot->node == view.node;
+                          lease->start_us == view.start_us;
         if (held && pg_atomic_read_u64(&slot->word) == closed_word) {
-            pg_atomic_write_u64(&slot->word, first_word);
+            pg_atomic_write_u64(&slot->word, Max(first_word, slot->word_before + 1));
         }
         return held;
     });
@@ -185,11 +192,6 @@ void lease_call(Lease* lease)
 bool lease_failing(const Lease* lease)
 {
     return locked(LW_SHARED, [&] { return lease->failing; });
-}
-
-int64_t lease_last_end_us(const Lease* lease)
-{
-    return locked(LW_SHARED, [&] { return lease->last_end_us; });
 }
 
 const char* lease_error(const Lease* lease)
@@ -286,6 +288,7 @@ int64_t lease_close(Lease* lease)
                 last_us = Max(last_us, last_moment(slots[i], end_us));
             }
         }
+        lease->last_end_us = Min(lease->last_end_us, wall_us());
         return last_us;
     });
 }

@@ -6,8 +6,9 @@
 // AddinShmemInitLock, but for the atomics. Order of a grant: start, node and token, and then the
 // end. Of a release: end 0, close the slots of the node, so that a swap in flight fails, read the
 // last stamp, then tell the coordinator. A closed slot is opened for a lease that is held, under
-// the lock, at the first word of the lease: larger than all words before it, so that a swap from
-// before the release fails for ever.
+// the lock, at the first word of the lease or the one after the last word, whichever is larger: no
+// word comes again, also of those that were drawn without a lease or under that of another realm,
+// and a swap from before the release fails for ever.
 #pragma once
 
 #include "server.hpp"
@@ -26,7 +27,7 @@ struct Lease {
     pg_atomic_uint64 end_us;  // exclusive; 0: not held. A renewal raises it
     pg_atomic_uint64 used_at; // steady clock: when a session last looked at it
     int64_t start_us;
-    int64_t last_end_us; // of the lease held last
+    int64_t last_end_us; // of the lease held last; when it was given back, if that was earlier
     uint32_t wanted;     // node, or any_node
     uint32_t max_node;   // that any_node may become
     uint32_t node;       // that is or was held
@@ -48,8 +49,9 @@ struct LeaseTable {
 struct LeaseView {
     bool same; // false: nobody wanted it for long, and it is another one now
     bool held;
-    uint32_t node;
+    uint32_t node; // that is or was held
     int64_t start_us, end_us;
+    int64_t last_end_us; // 0: none was held
 };
 
 // The lease of a node, or for any_node of any node up to max_node. When all are taken an error, or
@@ -72,7 +74,6 @@ void keeper_call();
 // Why a lease is not held or not renewed; palloc'ed. Empty when no attempt failed.
 const char* lease_error(const Lease* lease);
 bool lease_failing(const Lease* lease);
-int64_t lease_last_end_us(const Lease* lease);
 
 // The coordinator as messages name it: hosts and database, never the whole connection string.
 const char* lease_coordinator();

@@ -29,8 +29,10 @@ uint32_t part_in_range(const Reader& reader, const char* part, int64_t value, ui
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                 errmsg("%s " INT64_FORMAT " is out of range for layout \"%s\"", part, value,
                        reader.name),
-                errdetail("It must be from 0 to " UINT64_FORMAT ".", largest),
-                errhint("Name a layout with a wider field."));
+                largest == 0
+                    ? errdetail("The layout has no %s field, so its only %s is 0.", part, part)
+                    : errdetail("It must be from 0 to " UINT64_FORMAT ".", largest),
+                value > 0 ? errhint("Name a layout with a wider field.") : 0);
     }
     return static_cast<uint32_t>(value);
 }

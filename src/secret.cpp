@@ -18,8 +18,9 @@ SparxKey key;
 uint64_t key_generation; // settings.generation that `key` belongs to; 0: none
 
 constexpr char file_hint[] =
-    "Make the file again: (umask 077; openssl rand -hex 16 > FILE), owned by "
-    "the user that runs the server.";
+    "Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with "
+    "the old one; for a new installation, as the user that runs the server: (umask 077; openssl "
+    "rand -hex 16 > FILE)";
 
 // Opens, checks and reads the file, and leaves nothing of it behind but `bytes`.
 void read_secret_file(const char* file, unsigned char* bytes)
@@ -147,9 +148,9 @@ void require_decrypt_right(FunctionCallInfo fcinfo, Oid* checked)
             ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
             errmsg("permission denied to look into enciphered ids"),
             errdetail("Readers and flake_make on an enciphered layout need EXECUTE on "
-                      "flake_decrypt(bigint)."),
-            errhint("GRANT EXECUTE ON FUNCTION %s.flake_decrypt(bigint) TO %s; an index on such a "
-                    "reader needs it for every role that inserts and for the table's owner.",
+                      "flake_decrypt(bigint); an index on such a reader needs it for every role "
+                      "that inserts and for the table's owner."),
+            errhint("GRANT EXECUTE ON FUNCTION %s.flake_decrypt(bigint) TO %s;",
                     quote_identifier(schema), quote_identifier(GetUserNameFromId(user, false))));
     }
     *checked = user;

@@ -42,15 +42,28 @@ int max_ahead_ms;
 int when_ahead;
 int max_leap_s;
 
-// A value that was set before the library was loaded, and is not valid, is remembered.
+// A value that was set before the library was loaded, and is not valid, is remembered: the server
+// goes on with the built-in value, which nobody wanted.
+struct Loaded {
+    bool broken;
+    const void* built_in; // what the check hook made of that value
+    bool in_effect;       // it is what stands there now
+};
 bool loading;
-bool broken_layout;
-bool broken_node;
+Loaded loaded_layout, loaded_node;
 
-bool refuse(bool* broken)
+bool refuse(Loaded& setting)
 {
-    *broken = *broken || loading;
+    setting.broken = setting.broken || loading;
     return false;
+}
+
+void assigned(Loaded& setting, const void* extra)
+{
+    if (setting.built_in == nullptr) {
+        setting.built_in = extra;
+    }
+    setting.in_effect = extra == setting.built_in;
 }
 
 template <typename T>
@@ -74,7 +87,7 @@ bool check_layout(char** newval, void** extra, GucSource)
         GUC_check_errmsg("invalid layout \"%s\"", *newval);
         GUC_check_errdetail("%s", message.detail);
         GUC_check_errhint("%s", message.hint);
-        return refuse(&broken_layout);
+        return refuse(loaded_layout);
     }
     return keep(layout, extra);
 }
@@ -84,7 +97,7 @@ void assign_layout(const char* newval, void* extra)
     memcpy(&settings.layout, extra, sizeof(Layout));
     settings.layout_text = newval;
     settings.generation++;
-    broken_layout = false;
+    assigned(loaded_layout, extra);
 }
 
 bool read_node_number(const char** at, uint32_t* value)
@@ -126,7 +139,7 @@ bool check_node(char** newval, void** extra, GucSource source)
     if (!good || *at != '\0') {
         GUC_check_errdetail(
             "A node is a number such as 5, a span such as 8-15, auto, hostname or ip.");
-        return refuse(&broken_node);
+        return refuse(loaded_node);
     }
     return keep(node, extra);
 }
@@ -135,7 +148,7 @@ void assign_node(const char*, void* extra)
 {
     memcpy(&settings.node, extra, sizeof(NodeSetting));
     settings.generation++;
-    broken_node = false;
+    assigned(loaded_node, extra);
 }
 
 struct SecretExtra {
@@ -292,19 +305,42 @@ void assign_max_leap(int newval, void*)
     settings.max_leap_us = newval * us_per_s;
 }
 
-// A setting of a library that is not loaded yet is a placeholder, which an option of the connection
-// puts in the place of what the administrator set. The server drops it when the library is loaded,
-// and then the default would be in effect: another node, or no cipher.
-void refuse_options_of_the_connection()
+bool of_database_or_role(GucSource source)
+{
+    return source == PGC_S_GLOBAL || source == PGC_S_DATABASE || source == PGC_S_USER ||
+           source == PGC_S_DATABASE_USER;
+}
+
+// A setting of a library that is not loaded yet is a placeholder, which an option of the
+// connection, a database or a role puts in the place of what the administrator set. The server
+// drops it when the library is loaded and it may not be set there, and then the default would be in
+// effect: another node, no cipher, or no coordinator.
+void refuse_lost_settings()
 {
     constexpr char prefix[] = "flakeid.";
+    constexpr const char* of_the_file[] = {"flakeid.coordinator", "flakeid.realm",
+                                           "flakeid.lease_ttl", "flakeid.secret"};
     int count;
     config_generic** all = get_guc_variables(&count);
     for (int i = 0; i < count; i++) {
         const config_generic* setting = all[i];
-        if ((setting->flags & GUC_CUSTOM_PLACEHOLDER) != 0 &&
-            pg_strncasecmp(setting->name, prefix, strlen(prefix)) == 0 &&
-            setting->reset_source == PGC_S_CLIENT &&
+        if ((setting->flags & GUC_CUSTOM_PLACEHOLDER) == 0 ||
+            pg_strncasecmp(setting->name, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        for (const char* name : of_the_file) {
+            if (pg_strcasecmp(setting->name, name) == 0 &&
+                of_database_or_role(setting->reset_source)) {
+                ereport(ERROR, errcode(ERRCODE_CANT_CHANGE_RUNTIME_PARAM),
+                        errmsg("parameter \"%s\" cannot be set for a database or role", name),
+                        errdetail("ALTER DATABASE or ALTER ROLE set it; it belongs into the "
+                                  "configuration file."),
+                        errhint("Take it back with ALTER DATABASE or ALTER ROLE ... RESET %s, and "
+                                "connect again.",
+                                name));
+            }
+        }
+        if (setting->reset_source == PGC_S_CLIENT &&
             pg_parameter_aclcheck(setting->name, setting->reset_srole, ACL_SET) != ACLCHECK_OK) {
             ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                     errmsg("permission denied to set parameter \"%s\"", setting->name),
@@ -318,12 +354,14 @@ void refuse_options_of_the_connection()
 
 void require_good_settings()
 {
-    if (broken_layout || broken_node) {
-        const char* name = broken_layout ? "flakeid.layout" : "flakeid.node";
+    const bool bad_layout = loaded_layout.broken && loaded_layout.in_effect;
+    if (bad_layout || (loaded_node.broken && loaded_node.in_effect)) {
+        const char* name = bad_layout ? "flakeid.layout" : "flakeid.node";
         ereport(
             ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("the value that parameter \"%s\" was set to is not valid", name),
-            errdetail("A warning told why when the library was loaded."),
+            errdetail("A warning told why when the library was loaded; with preloading, in the "
+                      "server's log."),
             errhint("Set it to a valid value where it was set (ALTER DATABASE, ALTER ROLE or the "
                     "configuration file), and connect again."));
     }
@@ -359,7 +397,7 @@ void settings_init()
 {
     settings.preloaded = process_shared_preload_libraries_in_progress;
     if (!settings.preloaded) {
-        refuse_options_of_the_connection();
+        refuse_lost_settings();
     }
     loading = true;
 

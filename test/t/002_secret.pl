@@ -21,7 +21,8 @@ while (<$csv>)
 }
 close $csv;
 my $characters = 'sixteen letters!';
-my $hint_file = "hint: Make the file again: (umask 077; openssl rand -hex 16 > FILE), owned by the user that runs the server.";
+my $hint_file = 'hint: Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with the old one; '
+  . 'for a new installation, as the user that runs the server: (umask 077; openssl rand -hex 16 > FILE)';
 my $hint_form = 'hint: A secret is 32 hexadecimal digits, or exactly 16 characters.';
 my $none = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
   . 'hint: Make a file with (umask 077; openssl rand -hex 16 > FILE), owned by the user that runs the server, '

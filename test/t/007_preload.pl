@@ -23,7 +23,7 @@ for my $preload (0, 1)
 		# not through standard input, which psql leaves unread when the connection is refused
 		my ($out, $err) = run_command([
 			'psql', '-XAtq', '-d', $node->connstr('postgres') . " user=$user", '-c', $before // '', '-c',
-			q{SELECT flake_node(id), layout LIKE '%datacenter%' FROM (SELECT flake_next() AS id) AS s, flake_inspect(id)} ]);
+			q{SELECT flake_node(id), layout_text LIKE '%datacenter%' FROM (SELECT flake_next() AS id) AS s, flake_inspect(id)} ]);
 		return $out ne '' ? $out : $err;
 	};
 	is($drawn->('ordinary', ''), '7|t', "$with: what the administrator set counts");
@@ -78,6 +78,8 @@ for my $preload (0, 1)
 		my ($wrong, $wrong_out, $wrong_err) = $node->psql('typo', 'SELECT flake_node(flake_next())', on_error_stop => 0);
 		like("$wrong_out$wrong_err", qr/ERROR:  the value that parameter "flakeid.node" was set to is not valid/, "$with: a mistyped node does not become node 0");
 		is($node->safe_psql('typo', 'SET flakeid.node = 10; SELECT flake_node(flake_next())'), '10', "$with: until it is set right");
+		like(refusal($node, 'SET flakeid.node = 10; RESET flakeid.node; SELECT flake_node(flake_next())', database => 'typo'),
+			qr/parameter "flakeid.node" was set to is not valid/, "$with: and no longer than that");
 	}
 	if ($preload)
 	{

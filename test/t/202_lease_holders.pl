@@ -136,6 +136,47 @@ is($longer->query_safe("SELECT flake_node(flake_next()), flake_next() > $issued"
 $longer->quit;
 $server->stop;
 
+# Ids from before the coordinator was set, and of another realm, do not come again: with ticks of a
+# second, and with words that run ahead of the clock.
+$coordinator->safe_psql('postgres', "SELECT flake_lease_realm_set('second realm', 1024)");
+my $late = generator('late', $coordinator, conf => "flakeid.coordinator = ''\nflakeid.node = 0\nautovacuum = off\n");
+my %drawn = ('js53' => 200_000, 'uidgenerator31' => 300);
+my $draw_late = sub {
+	my ($round) = @_;
+	for my $layout (sort keys %drawn)
+	{
+		$late->safe_psql('postgres', "INSERT INTO late SELECT '$layout', $round, flake_next_many($drawn{$layout}, '$layout')");
+	}
+};
+$late->safe_psql('postgres', 'CREATE TABLE late (layout text, round int, id bigint)');
+$draw_late->(1);
+$late->append_conf('postgresql.conf', 'flakeid.coordinator = \'' . conninfo($coordinator) . "'\n");
+$late->reload;
+ok(wait_until(sub { error_of($late) eq '' && keepers($late) == 1 }), 'leases begin');
+$draw_late->(2);
+$late->append_conf('postgresql.conf', "flakeid.realm = 'second realm'\n");
+$late->reload;
+ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT count(*) FROM flake_leases WHERE realm = 'second realm' AND state = 'held'") eq '1' }), 'another realm');
+$draw_late->(3);
+is($late->safe_psql('postgres', 'SELECT count(*), count(*) - count(DISTINCT (layout, id)) FROM late'), '600900|0', 'no id comes again');
+is($late->safe_psql('postgres', q{SELECT count(*) FROM late AS a JOIN (SELECT layout, round, max(id) AS id FROM late GROUP BY 1, 2) AS b
+	ON a.layout = b.layout AND a.round = b.round + 1 AND a.id <= b.id}), '0', 'in order');
+
+# The coordinator is reached in another way: nobody notices.
+my $leases_before = leases('count(*)', 'true');
+$late->append_conf('postgresql.conf', 'flakeid.coordinator = \'' . conninfo($coordinator) . " connect_timeout=5'\n");
+$late->reload;
+my @refused = grep { $_ ne '' } map { sleep 0.1; error_of($late) } 1 .. 20;
+is("@refused", '', 'a new connection string: no error');
+is(leases('count(*)', 'true'), $leases_before, 'and no new lease');
+
+# What belongs into the configuration file is not lost to a database's setting.
+$late->safe_psql('postgres', q{ALTER DATABASE postgres SET flakeid.coordinator = ''});
+like(error_of($late), qr/parameter "flakeid.coordinator" cannot be set for a database or role/, 'a coordinator set for a database is an error');
+$late->safe_psql('postgres', q{ALTER DATABASE postgres RESET flakeid.coordinator});
+is(error_of($late), '', 'until it is taken back');
+$late->stop;
+
 # No free worker
 my $poor = generator('poor', $coordinator, conf => "max_worker_processes = 1\nmax_logical_replication_workers = 0\n");
 $poor->safe_psql('postgres', 'CREATE TABLE slow AS SELECT generate_series(1, 600)');

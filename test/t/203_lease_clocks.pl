@@ -78,7 +78,7 @@ leases_hold($coordinator, 'coordinator set forward', 40000);
 # Outside its lease
 set_clock('right', 3600);
 like(draw($servers[0]), qr/the lease of node \d+ ended at|gave a lease until .* and this server's clock says/s, 'a clock past the lease says so');
-like(draw($servers[0]), qr/The clock says/, 'with what it says');
+like(draw($servers[0]), qr/the clock says/, 'with what it says');
 set_clock('right', -3600);
 my $error = '';
 ok(wait_until(sub { ($error = draw($servers[0])) =~ /ahead of the clock/ }, 30), 'a clock before the lease says so') or diag $error;

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(coordinator generator add_ids leases_hold wait_until error_of log_lines);
+our @EXPORT = qw(coordinator conninfo generator add_ids leases_hold wait_until error_of log_lines);
 
 # A server that hands out leases. `max_ttl` and `max_skew` are those of realm default.
 sub coordinator
