@@ -101,7 +101,7 @@ void set_limits(Generator& g, uint64_t bound)
     // The first tick that begins after the floor.
     const uint64_t last_before = last_word(floor, stamp_us(floor));
     g.limits.first = last_before == UINT64_MAX ? last_before : last_before + 1;
-    if (tick_of_us(g.layout, stamp_us(floor)) < 0) {
+    if (tick_of_us(g.layout, stamp_us(floor)) < 0 && stamp_back(floor) <= g.shape.max_back) {
         g.limits.first = word_of(g.shape, stamp_back(floor), 0, 0);
     }
     g.limits.last = last_word(bound, stamp_us(bound));
