@@ -7,6 +7,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(bench_floor);
 PG_FUNCTION_INFO_V1(bench_count);
+PG_FUNCTION_INFO_V1(bench_random);
 PG_FUNCTION_INFO_V1(bench_mark);
 
 Datum bench_floor(PG_FUNCTION_ARGS) { PG_RETURN_INT64(1); }
@@ -16,6 +17,16 @@ Datum bench_count(PG_FUNCTION_ARGS)
 {
 	static int64 count;
 	PG_RETURN_INT64(++count);
+}
+
+/* The cheapest default whose values come in no order (splitmix64). */
+Datum bench_random(PG_FUNCTION_ARGS)
+{
+	static uint64 state;
+	uint64 x = (state += UINT64CONST(0x9e3779b97f4a7c15));
+	x = (x ^ x >> 30) * UINT64CONST(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64CONST(0x94d049bb133111eb);
+	PG_RETURN_INT64(x ^ x >> 31);
 }
 
 Datum bench_mark(PG_FUNCTION_ARGS) { PG_RETURN_VOID(); }
