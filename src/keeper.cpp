@@ -30,7 +30,7 @@ constexpr int64_t last_backoff_us = 5 * us_per_s;
 constexpr int64_t longest_sleep_us = 60 * us_per_s;
 constexpr int64_t idle_limit_us = 3600 * us_per_s; // an unused lease is given back
 constexpr int64_t start_limit_us = 10 * us_per_s;  // a keeper that was asked for has begun by then
-constexpr int64_t patience_us = 3 * us_per_s;      // it is free again in its next second
+constexpr int64_t patience_us = 3 * us_per_s;      // a node that was given back is free by then
 constexpr int64_t least_renewal_us = 500 * us_per_ms;
 constexpr int restart_s = 1;
 constexpr int max_parameters = 5;
@@ -39,7 +39,7 @@ constexpr int max_parameters = 5;
 int64_t due_us[max_leases];
 int64_t backoff_us[max_leases];
 bool refused[max_leases]; // the coordinator said that a lease is not to be renewed
-int64_t patient_until_us; // till then a node in use is one that was just given back
+int64_t patient_until_us; // steady clock: till then a node in use is one just given back
 
 PGconn* connection;
 char* functions_schema; // of the extension there, quoted
@@ -51,10 +51,11 @@ bool away;             // the log says so already
 bool stopping;         // the latch does not end waits any more
 int64_t stop_limit_us; // steady clock
 char last_error[lease_error_size];
-bool last_error_in_use; // somebody has the node
+bool last_error_in_use; // it was that somebody has the node
 
 void remember_error(const char* text)
 {
+    last_error_in_use = false;
     size_t used = strlcpy(last_error, text, sizeof last_error);
     used = Min(used, sizeof last_error - 1);
     while (used > 0 && (last_error[used - 1] == '\n' || last_error[used - 1] == '.')) {
@@ -191,12 +192,13 @@ bool answered(PGresult* result)
         return true;
     }
     const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    last_error_in_use = state != nullptr && strcmp(state, "55006") == 0;
     const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const char* detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
     remember_error(message == nullptr  ? "unexpected answer"
                    : detail == nullptr ? message
                                        : psprintf("%s. %s", message, detail));
+    last_error_in_use =
+        state != nullptr && strcmp(state, unpack_sql_state(ERRCODE_OBJECT_IN_USE)) == 0;
     PQclear(result);
     return false;
 }
@@ -493,11 +495,16 @@ bool attach()
     return alone;
 }
 
+bool has_coordinator()
+{
+    return settings.coordinator[0] != '\0' && settings.coordinator_problem == nullptr;
+}
+
 // Takes over the settings: true when there is a coordinator.
 bool take_settings()
 {
     LeaseTable* table = shared_leases();
-    const bool wanted = settings.coordinator[0] != '\0' && settings.coordinator_problem == nullptr;
+    const bool wanted = has_coordinator();
     if (used_realm != nullptr && (!wanted || strcmp(used_realm, settings.realm) != 0)) {
         release_all();
     }
@@ -608,8 +615,7 @@ void keeper_start()
 
 void keeper_init()
 {
-    if (process_shared_preload_libraries_in_progress && settings.coordinator[0] != '\0' &&
-        settings.coordinator_problem == nullptr) {
+    if (process_shared_preload_libraries_in_progress && has_coordinator()) {
         BackgroundWorker worker;
         describe_worker(&worker);
         RegisterBackgroundWorker(&worker);
