@@ -132,7 +132,7 @@ sub build
 }
 
 # Seconds that all processors of the machine have worked, and those of this program, its children
-# and the sessions that have ended.
+# and the server.
 sub machine_seconds
 {
 	my @ticks = split ' ', (output('cat', '/proc/stat') =~ /^cpu (.*)/m)[0];
@@ -148,14 +148,25 @@ sub own_seconds
 	return $own + $self->server_seconds;
 }
 
+# Those of the server: its sessions count while they run, and once they ended by way of the postmaster.
 sub server_seconds
 {
 	my ($self) = @_;
 	return 0 if !$self->{up};
-	my ($pid) = output('cat', "$self->{dir}/data/postmaster.pid") =~ /^(\d+)/;
-	my ($fields) = output('cat', "/proc/$pid/stat") =~ /\) (.*)/;
-	my $ticks = 0;
-	$ticks += $_ for (split ' ', $fields)[ 11 .. 14 ];
+	my ($postmaster) = output('cat', "$self->{dir}/data/postmaster.pid") =~ /^(\d+)/;
+	my $children = sub { return join ' ', sort split ' ', output('cat', "/proc/$postmaster/task/$postmaster/children") };
+	my ($before, $ticks);
+	do
+	{
+		$before = $children->();
+		$ticks = 0;
+		for my $process ($postmaster, split ' ', $before)
+		{
+			open(my $stat, '<', "/proc/$process/stat") or next;
+			my @fields = split ' ', (<$stat> // '') =~ s/.*\) //r;
+			$ticks += $_ for @fields[ $process == $postmaster ? (11 .. 14) : (11, 12) ];
+		}
+	} until $children->() eq $before;
 	return $ticks / sysconf(_SC_CLK_TCK);
 }
 
