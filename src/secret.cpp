@@ -1,6 +1,5 @@
 #include "secret.hpp"
 
-#include "settings.hpp"
 #include "shared.hpp"
 
 #include <fcntl.h>
@@ -9,13 +8,12 @@
 
 namespace flakeid {
 
+ExpandedSecret expanded_secret;
+
 namespace {
 
 // Enciphered to tell one secret from another without showing either.
 constexpr uint64_t marked_block = UINT64_C(0x666c616b65696421);
-
-SparxKey key;
-uint64_t key_generation; // settings.generation that `key` belongs to; 0: none
 
 constexpr char file_hint[] =
     "Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with "
@@ -72,6 +70,8 @@ void read_secret_file(const char* file, unsigned char* bytes)
     }
 }
 
+} // namespace
+
 void load_key()
 {
     const bool has_file = settings.secret_file[0] != '\0';
@@ -84,10 +84,11 @@ void load_key()
     if (has_file) {
         unsigned char bytes[sparx_key_bytes];
         read_secret_file(settings.secret_file, bytes);
-        sparx_expand(bytes, &key);
+        sparx_expand(bytes, &expanded_secret.key);
         wipe(bytes, sizeof bytes);
-        if (!shared_secret_mark(settings.secret_file, sparx_encrypt(key, marked_block))) {
-            wipe(&key, sizeof key);
+        if (!shared_secret_mark(settings.secret_file,
+                                sparx_encrypt(expanded_secret.key, marked_block))) {
+            forget_key();
             ereport(
                 ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
                 errmsg("secret file \"%s\" has changed since the server first read it",
@@ -105,7 +106,7 @@ void load_key()
                             "which needs no preloading, or add flakeid to shared_preload_libraries "
                             "and restart the server."));
         }
-        sparx_expand(settings.secret, &key);
+        sparx_expand(settings.secret, &expanded_secret.key);
     } else {
         ereport(
             ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -114,31 +115,16 @@ void load_key()
             errhint("Make a file with (umask 077; openssl rand -hex 16 > FILE), owned by the user "
                     "that runs the server, and set flakeid.secret_file to its path."));
     }
-    key_generation = settings.generation;
+    expanded_secret.generation = settings.generation;
 }
-
-} // namespace
 
 void forget_key()
 {
-    key_generation = 0;
-    wipe(&key, sizeof key);
+    wipe(&expanded_secret, sizeof expanded_secret);
 }
 
-const SparxKey& configured_key()
+void check_decrypt_right(FunctionCallInfo fcinfo, Oid user)
 {
-    if (unlikely(key_generation != settings.generation)) {
-        load_key();
-    }
-    return key;
-}
-
-void require_decrypt_right(FunctionCallInfo fcinfo, Oid* checked)
-{
-    const Oid user = GetUserId();
-    if (likely(*checked == user)) {
-        return;
-    }
     Oid argument = INT8OID;
     char* schema = get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
     List* name = list_make2(makeString(schema), makeString(pstrdup("flake_decrypt")));
@@ -153,7 +139,6 @@ void require_decrypt_right(FunctionCallInfo fcinfo, Oid* checked)
             errhint("GRANT EXECUTE ON FUNCTION %s.flake_decrypt(bigint) TO %s;",
                     quote_identifier(schema), quote_identifier(GetUserNameFromId(user, false))));
     }
-    *checked = user;
 }
 
 } // namespace flakeid

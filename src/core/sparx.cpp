@@ -42,21 +42,32 @@ inline Branch<Word> rounds_forward(Branch<Word> x, const uint16_t* key)
     return x;
 }
 
-// The inverse. Each round begins with the difference of the two words: both keys are put into it
-// before the left word is known, which is what everything else waits for.
-inline Branch<uint16_t> rounds_backward(Branch<uint16_t> x, const uint16_t* key)
+// One of the two halves of a block that is deciphered, and turn(left ^ right), with which the
+// inverse of a round begins.
+struct Turned {
+    uint16_t left, right, sum;
+};
+
+inline uint16_t turn(uint16_t sum)
 {
-    auto difference = static_cast<uint16_t>(x.left ^ x.right);
+    return rotate_left(sum, 14);
+}
+
+// The inverse of rounds_forward. What a round begins with is made out of its parts before the left
+// word, which everything else waits for, is known.
+inline Turned rounds_backward(uint16_t left, uint16_t sum, const uint16_t* key,
+                              const uint16_t* key_sum)
+{
+    uint16_t right = 0;
 #pragma GCC unroll 3
     for (int round = sparx_rounds - 1; round >= 0; round--) {
-        const uint16_t left_key = key[2 * round], right_key = key[2 * round + 1];
-        const uint16_t right = rotate_left(difference, 14);
-        const uint16_t left = rotate_left(static_cast<uint16_t>(x.left - right), 7);
-        difference = static_cast<uint16_t>((right ^ (left_key ^ right_key)) ^ left);
-        x.left = left ^ left_key;
-        x.right = right ^ right_key;
+        const auto turned_left = static_cast<uint16_t>(left - sum);
+        right = static_cast<uint16_t>(sum ^ key[2 * round + 1]);
+        left = static_cast<uint16_t>(rotate_left(turned_left, 7) ^ key[2 * round]);
+        sum = static_cast<uint16_t>(turn(static_cast<uint16_t>(sum ^ key_sum[round])) ^
+                                    rotate_left(turned_left, 7 + 14 - 16));
     }
-    return x;
+    return {left, right, sum};
 }
 
 // What the step between the rounds adds to `other`.
@@ -94,13 +105,19 @@ inline Block<Word> encrypt_block(const SparxKey& key, Block<Word> block)
 inline Block<uint16_t> decrypt_block(const SparxKey& key, Block<uint16_t> block)
 {
     block = add_key(block, key.round[sparx_branches * sparx_steps]);
+    Turned a = {block.a.left, block.a.right,
+                turn(static_cast<uint16_t>(block.a.left ^ block.a.right))};
+    Turned b = {block.b.left, block.b.right,
+                turn(static_cast<uint16_t>(block.b.left ^ block.b.right))};
+#pragma GCC unroll 8
     for (int step = sparx_steps - 1; step >= 0; step--) {
-        const Branch<uint16_t> a = block.b;
-        const Branch<uint16_t> b = add_linear(block.a, a);
-        block = {rounds_backward(a, key.round[sparx_branches * step]),
-                 rounds_backward(b, key.round[sparx_branches * step + 1])};
+        const int i = sparx_branches * step;
+        const auto left = static_cast<uint16_t>(a.left ^ b.left ^ rotate_left(b.sum, 8 + 16 - 14));
+        const auto sum = static_cast<uint16_t>(a.sum ^ b.sum);
+        a = rounds_backward(b.left, b.sum, key.round[i], key.sum[i]);
+        b = rounds_backward(left, sum, key.round[i + 1], key.sum[i + 1]);
     }
-    return block;
+    return {{a.left, a.right}, {b.left, b.right}};
 }
 
 // The low byte of the number is the first byte of the block, and the high byte of its 16-bit word.
@@ -137,6 +154,9 @@ void sparx_expand(const unsigned char* key, SparxKey* expanded)
     for (int c = 0; c <= sparx_branches * sparx_steps; c++) {
         for (int i = 0; i < 2 * sparx_rounds; i++) {
             expanded->round[c][i] = k[i];
+        }
+        for (int i = 0; i < sparx_rounds && c < sparx_branches * sparx_steps; i++) {
+            expanded->sum[c][i] = k[2 * i] ^ k[2 * i + 1];
         }
         mix_words(k[0], k[1]);
         k[2] = static_cast<uint16_t>(k[2] + k[0]);

@@ -15,6 +15,7 @@ constexpr int sparx_rounds = 3; // of each branch in each step
 // The expanded key: secret, to be wiped with wipe() by whoever holds it.
 struct SparxKey {
     uint16_t round[sparx_branches * sparx_steps + 1][2 * sparx_rounds];
+    uint16_t sum[sparx_branches * sparx_steps][sparx_rounds]; // of the two words of a round
 };
 
 // `key` holds sparx_key_bytes bytes: eight 16-bit words, first byte high.
