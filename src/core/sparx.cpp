@@ -42,39 +42,47 @@ inline Branch<Word> rounds_forward(Branch<Word> x, const uint16_t* key)
     return x;
 }
 
-// One of the two halves of a block that is deciphered, and turn(left ^ right), with which the
-// inverse of a round begins.
-struct Turned {
-    uint16_t left, right, sum;
-};
-
+// The inverse of a round turns the sum of the two words to get the right one.
 inline uint16_t turn(uint16_t sum)
 {
     return rotate_left(sum, 14);
 }
 
-// The inverse of rounds_forward. What a round begins with is made out of its parts before the left
-// word, which everything else waits for, is known.
-inline Turned rounds_backward(uint16_t left, uint16_t sum, const uint16_t* key,
-                              const uint16_t* key_sum)
+inline uint16_t turn_back(uint16_t turned)
 {
-    uint16_t right = 0;
-#pragma GCC unroll 3
-    for (int round = sparx_rounds - 1; round >= 0; round--) {
-        const auto turned_left = static_cast<uint16_t>(left - sum);
-        right = static_cast<uint16_t>(sum ^ key[2 * round + 1]);
-        left = static_cast<uint16_t>(rotate_left(turned_left, 7) ^ key[2 * round]);
-        sum = static_cast<uint16_t>(turn(static_cast<uint16_t>(sum ^ key_sum[round])) ^
-                                    rotate_left(turned_left, 7 + 14 - 16));
-    }
-    return {left, right, sum};
+    return rotate_left(turned, 2);
 }
 
-// What the step between the rounds adds to `other`.
-template <typename Word>
-inline Branch<Word> add_linear(Branch<Word> other, Branch<Word> x)
+// One of the two halves of a block that is deciphered, and the sum of its words, turned.
+struct Summed {
+    Branch<uint16_t> words;
+    uint16_t sum;
+};
+
+inline Summed with_sum(Branch<uint16_t> x)
 {
-    const Word spread = rotate_left(static_cast<Word>(x.left ^ x.right), 8);
+    return {x, turn(x.left ^ x.right)};
+}
+
+// The inverse of rounds_forward. The next round's sum is made out of its parts before the left
+// word, which everything else waits for, is known.
+inline Summed rounds_backward(Summed x, const uint16_t* key, const uint16_t* key_sum)
+{
+#pragma GCC unroll 3
+    for (int round = sparx_rounds - 1; round >= 0; round--) {
+        const uint16_t left = rotate_left(static_cast<uint16_t>(x.words.left - x.sum), 7);
+        x.words.left = left ^ key[2 * round];
+        x.words.right = x.sum ^ key[2 * round + 1];
+        x.sum = turn(left) ^ turn(x.sum ^ key_sum[round]);
+    }
+    return x;
+}
+
+// What the step between the rounds adds to `other`; `sum` is that of the words of `x`.
+template <typename Word>
+inline Branch<Word> add_linear(Branch<Word> other, Branch<Word> x, Word sum)
+{
+    const Word spread = rotate_left(sum, 8);
     return {static_cast<Word>(other.left ^ x.left ^ spread),
             static_cast<Word>(other.right ^ x.right ^ spread)};
 }
@@ -97,7 +105,7 @@ inline Block<Word> encrypt_block(const SparxKey& key, Block<Word> block)
     for (int step = 0; step < sparx_steps; step++) {
         const Branch<Word> a = rounds_forward(block.a, key.round[sparx_branches * step]);
         const Branch<Word> b = rounds_forward(block.b, key.round[sparx_branches * step + 1]);
-        block = {add_linear(b, a), a};
+        block = {add_linear(b, a, static_cast<Word>(a.left ^ a.right)), a};
     }
     return add_key(block, key.round[sparx_branches * sparx_steps]);
 }
@@ -105,19 +113,18 @@ inline Block<Word> encrypt_block(const SparxKey& key, Block<Word> block)
 inline Block<uint16_t> decrypt_block(const SparxKey& key, Block<uint16_t> block)
 {
     block = add_key(block, key.round[sparx_branches * sparx_steps]);
-    Turned a = {block.a.left, block.a.right,
-                turn(static_cast<uint16_t>(block.a.left ^ block.a.right))};
-    Turned b = {block.b.left, block.b.right,
-                turn(static_cast<uint16_t>(block.b.left ^ block.b.right))};
+    Summed a = with_sum(block.a);
+    Summed b = with_sum(block.b);
 #pragma GCC unroll 8
     for (int step = sparx_steps - 1; step >= 0; step--) {
         const int i = sparx_branches * step;
-        const auto left = static_cast<uint16_t>(a.left ^ b.left ^ rotate_left(b.sum, 8 + 16 - 14));
-        const auto sum = static_cast<uint16_t>(a.sum ^ b.sum);
-        a = rounds_backward(b.left, b.sum, key.round[i], key.sum[i]);
-        b = rounds_backward(left, sum, key.round[i + 1], key.sum[i + 1]);
+        // What add_linear() spreads goes into both words, and so not into their sum.
+        const Summed other = {add_linear(a.words, b.words, turn_back(b.sum)),
+                              static_cast<uint16_t>(a.sum ^ b.sum)};
+        a = rounds_backward(b, key.round[i], key.sum[i]);
+        b = rounds_backward(other, key.round[i + 1], key.sum[i + 1]);
     }
-    return {{a.left, a.right}, {b.left, b.right}};
+    return {a.words, b.words};
 }
 
 // The low byte of the number is the first byte of the block, and the high byte of its 16-bit word.
