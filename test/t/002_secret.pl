@@ -304,4 +304,36 @@ like(slurp_file($two->logfile, $offset), qr/invalid value for parameter "flakeid
 is(count_in_log($two, 'fifteen letters'), 0, 'without showing it');
 $two->stop;
 
+# What was made of a secret does not outlive it in a session's memory.
+my $three = server('three');
+my $file = $three->basedir . '/secret';
+write_file($file, $known[0]{secret});
+$session = $three->background_psql('postgres');
+my $backend = $session->query_safe('SELECT pg_backend_pid()');
+my $words = pack('S6', map { hex } $known[0]{secret} =~ /(.{4})/g);  # that the expanded secret begins with
+sub in_memory
+{
+	my $found = 0;
+	open(my $maps, '<', "/proc/$backend/maps") or die $!;
+	open(my $memory, '<:raw', "/proc/$backend/mem") or return 'not readable';
+	while (<$maps>)
+	{
+		my ($from, $to) = map { hex } /^([0-9a-f]+)-([0-9a-f]+) rw\S* \S+ \S+ (?!.*(?:zero|shm))/ or next;
+		sysseek($memory, $from, 0) && sysread($memory, my $bytes, $to - $from) or next;
+		$found += () = $bytes =~ /\Q$words\E/g;
+	}
+	return $found;
+}
+SKIP:
+{
+	skip 'the memory of another process is not readable here', 3 if in_memory() eq 'not readable';
+	$session->query_safe("SET flakeid.secret_file = '$file'");
+	is($session->query_safe("SELECT flake_encrypt($known[0]{raw})"), $known[0]{id}, 'a secret in use');
+	is(in_memory(), 1, 'is in memory, expanded, once');
+	$session->query_safe("SET flakeid.secret_file = ''");
+	is(in_memory(), 0, 'and nowhere once it is replaced');
+}
+$session->quit;
+$three->stop;
+
 done_testing();
