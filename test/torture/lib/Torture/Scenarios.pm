@@ -285,7 +285,7 @@ sub start_late_line
 }
 
 # The old primary is killed under load, and the standby promoted that is half a second behind and
-# has a clock that is three.
+# has a clock that is three, however long the promotion takes: the same moments come again.
 sub failover
 {
 	my ($layout, %o) = @_;
@@ -302,7 +302,7 @@ sub failover
 		my $line = start_late_line("$standby->{dir}/line", $primary->{dir});
 		$standby->start;
 
-		$draws->start($primary, sessions => 8, batch => 50, pause => pause_for($layout));
+		$draws->start($primary, sessions => 8, batch => 20, pause => pause_for($layout) / 4);
 		sleep 3 + rand 0.5;
 		# The moment after an extension.
 		my $session = $primary->connect($databases[ $rounds % @databases ]);
@@ -315,6 +315,7 @@ sub failover
 		sleep 0.1 + rand 0.2;
 		my %old = map { $_ => $primary->value($_, 'SELECT last_value + log_cnt FROM flake_horizon') } @databases;
 		kill 'KILL', $line;
+		my $killed = $primary->now;
 		$primary->kill_all;
 		waitpid $line, 0;
 		$draws->finish;
@@ -322,7 +323,8 @@ sub failover
 
 		$standby->value('postgres', 'SELECT pg_promote()');
 		$lost += grep { $standby->value($_, 'SELECT last_value + log_cnt FROM flake_horizon') < $old{$_} } @databases;
-		$draws->start($standby, sessions => 8, batch => 50, pause => pause_for($layout));
+		$standby->move_clock($killed - 3 - $standby->now);
+		$draws->start($standby, sessions => 8, batch => 20, pause => pause_for($layout) / 4);
 		sleep 3;
 		$draws->stop;
 		$primary->drop;
