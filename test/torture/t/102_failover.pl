@@ -1,4 +1,4 @@
-# A standby that is promoted half a second behind, its clock three.
+# A standby that is promoted half a second behind what was issued, its clock three.
 use strict;
 use warnings;
 

@@ -46,6 +46,12 @@ sub new
 	}, $class;
 }
 
+sub ids_a_second
+{
+	my ($self) = @_;
+	return (1_000_000 << $self->{shape}{sequence_bits}) / $self->{shape}{tick};
+}
+
 # Draws `count` ids in one statement and returns what came back, with {drawn}: an array of rows
 # [clock before, id, clock after, moment of the id].
 sub batch
