@@ -477,6 +477,7 @@ void make(Generator& g, Oid function)
         (void)configured_key();
     }
     g.slot = nullptr;
+    g.leases_in_force = &shared_leases()->in_force;
     g.lease = nullptr;
     if (settings.coordinator_problem != nullptr) {
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -602,7 +603,7 @@ Draw draw(Generator& g, Want want)
                 }
                 continue;
             }
-        } else if (unlikely(last == closed_word)) {
+        } else if (unlikely(last == closed_word || leases_began(g))) {
             await_open_slot(&waiting_since);
             continue;
         }
@@ -618,8 +619,8 @@ Draw draw(Generator& g, Want want)
             unblock(g, d, now_us, &waiting_since);
         } else if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last,
                                                          d.word + d.count - 1))) {
-            if (unlikely(g.lease != nullptr) && wall_us() >= g.lease_end_us) {
-                continue; // stopped between the clock and the swap, past the end of the lease
+            if (unlikely(g.lease != nullptr ? wall_us() >= g.lease_end_us : leases_began(g))) {
+                continue; // stopped before the swap, past the end of the lease or into leases
             }
             count_issued(d.count);
             if (unlikely(word_tick(g.shape, d.word) > g.limits.now)) {

@@ -39,6 +39,7 @@ struct Generator {
     int64_t lease_end_us;             // that `limits` were made from; 0: the lease is not held
     uint64_t lease_first, lease_last; // ticks that lie in the lease as a whole
     uint32_t wanted_node;             // `node`, or any_node
+    const pg_atomic_uint32* leases_in_force;
 
     uint32_t first_node, last_node, node; // a span, and where in it this session is
     Oid user;                             // who it was made for
@@ -90,6 +91,13 @@ inline bool lease_holds(const Generator& g, uint64_t word)
            pg_atomic_read_u64(&g.lease->end_us) == static_cast<uint64_t>(g.lease_end_us);
 }
 
+// True when leases began after a generator without one was made. To be asked after a word was
+// swapped in: then the word counts for nothing.
+inline bool leases_began(const Generator& g)
+{
+    return pg_atomic_read_u32(const_cast<pg_atomic_uint32*>(g.leases_in_force)) != 0;
+}
+
 // Draws ids: words [word, word + count) of generator.node. It waits, or raises an error, as
 // flakeid.when_ahead says.
 Draw draw(Generator& generator, Want want);
@@ -112,6 +120,9 @@ inline uint64_t draw_one(Generator& g)
         while (likely(in_stretch(g.stretch, last))) {
             const uint64_t word = last + 1;
             if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last, word))) {
+                if (unlikely(leases_began(g))) {
+                    break;
+                }
                 count_issued(1);
                 return word;
             }
@@ -135,7 +146,7 @@ inline bool cached_word_serves(Generator& g)
     };
     const uint64_t word = pg_atomic_read_u64(&g.slot->word);
     return g.cached != g.cached_end && word != closed_word &&
-           (g.lease == nullptr || lease_holds(g, word)) &&
+           (g.lease == nullptr ? !leases_began(g) : lease_holds(g, word)) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 

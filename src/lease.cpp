@@ -222,8 +222,7 @@ void lease_begin_force()
     uint32_t count;
     Slot* slots = shared_slots(&count);
     locked(LW_EXCLUSIVE, [&] {
-        if (!table->in_force) {
-            table->in_force = true;
+        if (pg_atomic_exchange_u32(&table->in_force, 1) == 0) {
             slots = shared_slots(&count);
             for (uint32_t i = 0; i < count; i++) {
                 close_slot(slots[i]);
@@ -238,7 +237,7 @@ void lease_end_force()
 {
     LeaseTable* table = shared_leases();
     locked(LW_EXCLUSIVE, [&] {
-        table->in_force = false;
+        pg_atomic_write_u32(&table->in_force, 0);
         uint32_t count;
         Slot* slots = shared_slots(&count);
         for (uint32_t i = 0; i < count; i++) {

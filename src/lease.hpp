@@ -39,8 +39,8 @@ struct Lease {
 struct LeaseTable {
     int keeper_pid; // 0: there is none
     Latch* keeper_latch;
-    int64_t keeper_asked_at; // steady clock: when a session began to start one; 0: none does
-    bool in_force;           // slots are opened for leases only
+    int64_t keeper_asked_at;   // steady clock: when a session began to start one; 0: none does
+    pg_atomic_uint32 in_force; // not 0: slots are opened for leases only
     char coordinator[coordinator_name_size];
     char errors[lease_error_count][lease_error_size];
     Lease leases[max_leases];

@@ -62,6 +62,7 @@ void create_or_find()
         pg_atomic_init_u32(&memory->secret_mark_count, 0);
         pg_atomic_init_u64(&memory->clock_offset, static_cast<uint64_t>(wall_us() - uptime_us()));
         stats_create(&memory->stats);
+        pg_atomic_init_u32(&memory->leases.in_force, 0);
         for (Lease& lease : memory->leases.leases) {
             pg_atomic_init_u64(&lease.end_us, 0);
             pg_atomic_init_u64(&lease.used_at, 0);
@@ -169,7 +170,8 @@ Slot* shared_slot(const SlotKey& key, uint32_t node, bool keep_spare)
             fresh.key = key;
             fresh.node = node;
             fresh.word_before = 0;
-            pg_atomic_init_u64(&fresh.word, memory->leases.in_force ? closed_word : 0);
+            pg_atomic_init_u64(&fresh.word,
+                               pg_atomic_read_u32(&memory->leases.in_force) != 0 ? closed_word : 0);
         });
     if (slot == nullptr && !keep_spare) {
         ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),

@@ -70,6 +70,31 @@ leases_hold($coordinator, 'clean stop', 45000);
 $server->start;
 ok(wait_until(sub { error_of($server) eq '' }, 5), 'so the next start need not wait');
 
+# Ids that run ahead of the clock when the coordinator is lost, 40 ms of ticks a statement
+$server->append_conf('postgresql.conf', "flakeid.node = auto\n");
+$server->restart;
+$coordinator->safe_psql('postgres', 'CREATE TABLE ahead (id bigint)');
+for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
+{
+	my ($layout, $many) = @$_;
+	ok(wait_until(sub { error_of($server) eq '' }, 30), 'a lease');
+	my ($node, $lease_end) = split /\|/, leases('node, extract(epoch FROM lease_end)', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
+	$coordinator->stop;
+	sleep 0.1 while time < $lease_end - 3.5;
+	append_to_file("$dir/$layout", "SELECT flake_next_many($many, '$layout') LIMIT 20;\n" x 120);
+	my (undef, $out, $err) = $server->psql('postgres', undef, extra_params => [ '-f', "$dir/$layout" ], on_error_stop => 1);
+	like($err, qr/the lease of node $node (ends at .*, before the next id|ended at)/, "ids that run ahead of the clock, $layout: none when the lease ends");
+	$coordinator->start;
+	append_to_file("$dir/ids_$layout", $out . "\n");
+	$coordinator->safe_psql('postgres', "TRUNCATE ahead; \\copy ahead FROM '$dir/ids_$layout'");
+	my ($beyond, $reached) = split /\|/, $coordinator->safe_psql('postgres', qq{
+		SELECT count(*) FILTER (WHERE at >= $lease_end), count(*) FILTER (WHERE at >= $lease_end - 0.2)
+		FROM (SELECT extract(epoch FROM flake_timestamp(id, '$layout')) AS at FROM ahead) AS i});
+	is($beyond, '0', 'no id lies after it');
+	cmp_ok($reached, '>', 0, 'some lie just before it');
+}
+ok(wait_until(sub { error_of($server) eq '' }, 30), 'ids go on when the coordinator is there again');
+
 # Paused past the end of the lease, all of it, while drawing: for six seconds at least
 $server->append_conf('postgresql.conf', "flakeid.node = auto\n");
 $server->restart;
@@ -128,11 +153,13 @@ is($server->safe_psql('other', "SET flakeid.node = '810-813'; SELECT count(DISTI
 cmp_ok(leases('count(*)', "node BETWEEN 810 AND 813 AND state = 'held'"), '>=', 1, 'is leased node by node');
 my $longer = $server->background_psql('postgres');
 my $issued = $longer->query_safe('SELECT flake_next()');
+my $ahead = $longer->query_safe("SELECT max(id) FROM flake_next_many(100000, 'sonyflake') AS id");    # 3.9 s
 $server->append_conf('postgresql.conf', "flakeid.coordinator = ''\n");
 $server->reload;
 ok(wait_until(sub { keepers($server) == 0 }), 'the worker ends when the setting is emptied');
 is(leases('count(*)', "node BETWEEN 800 AND 813 AND state = 'held' AND lease_end > clock_timestamp() + interval '2 s'"), '0', 'its leases are given back');
 is($longer->query_safe("SELECT flake_node(flake_next()), flake_next() > $issued"), '800|t', 'ids go on without');
+is($longer->query_safe("SELECT flake_next('sonyflake') > $ahead"), 't', 'above those that ran ahead of the clock');
 $longer->quit;
 $server->stop;
 
@@ -150,9 +177,15 @@ my $draw_late = sub {
 };
 $late->safe_psql('postgres', 'CREATE TABLE late (layout text, round int, id bigint)');
 $draw_late->(1);
+my ($told, $endless) = ('', 'SET statement_timeout = 60000; DO $$BEGIN LOOP PERFORM flake_next(); END LOOP; END$$');
+my $drawing = start([ 'psql', '-XAtq', '-d', $late->connstr('postgres'), '-c', $endless ], '<', \undef, '2>', \$told);
+ok($late->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'active' AND query ~ 'LOOP' AND pid <> pg_backend_pid()"),
+	'a session that will not hear of leases draws');
 $late->append_conf('postgresql.conf', 'flakeid.coordinator = \'' . conninfo($coordinator) . "'\n");
 $late->reload;
 ok(wait_until(sub { error_of($late) eq '' && keepers($late) == 1 }), 'leases begin');
+finish($drawing);
+like($told, qr/ids are made with leases only from now on/, 'a statement that began without them makes no more ids');
 $draw_late->(2);
 $late->append_conf('postgresql.conf', "flakeid.realm = 'second realm'\n");
 $late->reload;
