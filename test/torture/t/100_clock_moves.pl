@@ -9,5 +9,6 @@ use Torture::Scenarios;
 
 Torture::Scenarios::clock_moves($_, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
 Torture::Scenarios::odd_clocks($_, ids => 10_000) for qw(snowflake randflake);
+Torture::Scenarios::session_cache('snowflake');
 Torture::Scenarios::slow_then_fast('randflake', ids => 190_000);
 done_testing();

@@ -12,5 +12,6 @@ for (qw(snowflake sonyflake randflake rollback2))
 {
 	Torture::Scenarios::crashes($_, kills => 3, ids => 10_000, preload => $preload = !$preload);
 }
+Torture::Scenarios::created_again($_) for qw(snowflake randflake);
 Torture::Scenarios::unflushed($_, rounds => 1, ids => 10_000) for qw(snowflake randflake rollback2);
 done_testing();

@@ -90,6 +90,26 @@ sub clock_moves
 	return $row;
 }
 
+# Ids that a session keeps for itself are as close to the clock as others.
+sub session_cache
+{
+	my ($layout) = @_;
+	my $name = "session cache, $layout";
+	my $server = Torture::Server->create(layout => $layout, conf => "flakeid.when_ahead = error\nflakeid.cache = 1000");
+	my $draws = Torture::Draws->new($layout);
+	my $session = $server->connect;
+	my ($first) = @{ $draws->draw($session, 1)->{drawn}[0] }[1];
+	my $drawn = $draws->draw($session, 1)->{drawn}[0];
+	is($drawn->[1], $first + 1, "$name: the second id is of the first one's cache");
+	$server->move_clock(-20);
+	is($draws->draw($session, 1)->{code}, '55000', "$name: nothing of it when the clock lies 20 s back");
+	$server->move_clock(30);
+	$drawn = $draws->draw($session, 1)->{drawn}[0];
+	cmp_ok($drawn->[3], '>=', $drawn->[0] - 1e6 * $max_ahead, "$name: nothing of it 10 s later");
+	row('session cache', $draws, '');
+	$server->drop;
+	return;
+}
 
 # Draws the first ids of a run, where need be after the clock has come near enough to the horizon.
 sub draw_first
@@ -182,6 +202,30 @@ sub crashes
 	return $row;
 }
 
+
+# The extension is dropped and created again a moment after its horizon was extended, and the server
+# killed: what was issued without a look at the new horizon does not come again.
+sub created_again
+{
+	my ($layout) = @_;
+	my $server = Torture::Server->create(layout => $layout, databases => 1);
+	my $draws = Torture::Draws->new($layout);
+	my ($database) = @{ $server->{databases} };
+	my $began = $server->now;
+	draw_first($draws, $server, $database);
+	$server->value($database, 'DROP EXTENSION flakeid');
+	$server->value($database, 'CREATE EXTENSION flakeid');
+	$draws->draw($server->connect($database), 1000);
+	$server->kill_all;
+	$draws->next_run;
+	$server->move_clock($began - $server->now);
+	$server->start;
+	draw_first($draws, $server, $database);
+	$draws->draw($server->connect($database), 10_000);
+	row('created again', $draws, '', ids => 10_000);
+	$server->drop;
+	return;
+}
 
 # How far the horizon allows ids, in microseconds since 1970.
 my $horizon_moment = 'SELECT greatest(last_value, log_cnt & ((1::bigint << 56) - 1)) FROM flake_horizon';
@@ -297,6 +341,7 @@ sub failover
 	my $primary = Torture::Server->create(layout => $layout, databases => 3);
 	my $draws = Torture::Draws->new($layout);
 	my @databases = @{ $primary->{databases} };
+	my $second = $draws->ids_a_second;
 	my ($rounds, $lost, $beyond) = (0, 0, 0);
 	my $least = $o{rounds} // 1;
 	# A machine that stalls may let an extension through: then another time.
@@ -320,8 +365,9 @@ sub failover
 			last if $session->value('SELECT last_value + log_cnt FROM flake_horizon') != $horizon;
 			sleep 0.005;
 		}
-		$session->value("SELECT flake_next_many(${\ $draws->ids_a_second}) LIMIT 1");
+		$session->value("SELECT flake_next_many($second) LIMIT 1");
 		my %issued = map { $_ => $draws->draw($session{$_}, 10)->{drawn}[-1][3] + $year_2000 } $busy[0], $idle;
+		$session->send("SELECT flake_next_many($second) LIMIT 1;" x 4);    # which only later ones allow
 		sleep 0.1 + rand 0.1;
 		my %old = map { $_ => $primary->value($_, 'SELECT last_value + log_cnt FROM flake_horizon') } @databases;
 		kill 'KILL', $line;
