@@ -964,6 +964,12 @@ sub leaps
 		$draws->next_run;
 		draw_first($draws, $server, $first);
 		cmp_ok($server->now - $last, '<', 30, "$name: at the right time, after a crash too");
+
+		$server->value($first, "SELECT flake_raise_horizon(clock_timestamp() + '1 day')");
+		is($draw->()->{code}, '55000', "$name: a horizon raised by a day");
+		is($server->value($first, 'SELECT flake_repair_horizon()'), 't', "$name: repaired as well");
+		draw_first($draws, $server, $first);
+		cmp_ok($server->now - $last, '<', 60, "$name: at the right time");
 	}
 	my $row = row('leaps', $draws,
 		'leaps of 1.1 days and of 6 h that add up; flake_accept_clock(); two days ahead by mistake, flake_repair_horizon() with another node', nodes => 2);
