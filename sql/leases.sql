@@ -102,6 +102,7 @@ ROLLBACK;
 SELECT count(*) FROM flake_leases WHERE realm = 'default';
 
 -- A rest, and its end.
+INSERT INTO seen SELECT 'soon', * FROM flake_lease_acquire('default', 'host f', '5 s', 900);
 SELECT flake_lease_begin_rest();
 DO $$
 BEGIN
@@ -110,7 +111,16 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'before 2.*', 'before ...');
 END $$;
 SELECT flake_lease_renew(token, '60 s') > clock_timestamp() AS renewals_go_on FROM seen WHERE name = 'a';
+SELECT flake_lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
 SELECT flake_lease_end_rest();
+-- Nor is a lease renewed that has ended, though nobody took the node.
+UPDATE flake_lease_node AS n SET free_from = clock_timestamp() - interval '1 s' FROM seen AS s WHERE s.name = 'soon' AND n.token = s.token;
+DO $$
+BEGIN
+    PERFORM flake_lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RAISE WARNING '%', regexp_replace(SQLERRM, 'at 2.*', 'at ...');
+END $$;
 SELECT count(*) FROM flake_lease_acquire('default', 'host g', '10 s');
 
 -- A holder that knows of a later end shows that renewals are missing.
