@@ -121,6 +121,9 @@ BEGIN
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'at 2.*', 'at ...');
 END $$;
+-- What a holder says that cannot be is not believed, and begins no rest.
+SELECT flake_lease_renew(token, '20 s', clock_timestamp() + interval '1 day') < clock_timestamp() + interval '1 h' AS not_believed
+FROM seen WHERE name = 'a';
 SELECT count(*) FROM flake_lease_acquire('default', 'host g', '10 s');
 
 -- A holder that knows of a later end shows that renewals are missing.
