@@ -140,11 +140,14 @@ SELECT flake_lease_end_rest();
 
 -- Revoking, the clock, forgetting.
 SELECT flake_lease_revoke('shop', 0), flake_lease_revoke('shop', 0) IS NOT NULL AS again;
+SELECT free_from = date_trunc('second', free_from) AS whole FROM flake_lease_node WHERE realm = 'shop' AND node = 0;
 SELECT setval('flake_lease_latest', (extract(epoch FROM now() + interval '1 h') * 1e6)::bigint) > 0 AS set;
 SELECT lease_start > now() + interval '59 min' AS held FROM flake_lease_acquire('default', 'host h', '10 s');
 SELECT flake_lease_repair_clock() > interval '59 min' AS repaired;
 SELECT lease_start < now() + interval '1 min' AS right FROM flake_lease_acquire('default', 'host h', '10 s');
+UPDATE flake_lease_history AS h SET lease_end = now() - interval '1 h' FROM seen AS s WHERE s.name = 'soon' AND h.token = s.token;
 SELECT flake_lease_forget('infinity') >= 0 AS forgotten;
+SELECT count(*) AS kept FROM flake_lease_history AS h JOIN seen AS s USING (token) WHERE s.name = 'soon';
 
 -- A generator may take, renew and release leases, and nothing else; everybody else none of it.
 CREATE ROLE flakeid_regress_generator IN ROLE flakeid_generator;
