@@ -78,13 +78,15 @@ for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
 {
 	my ($layout, $many) = @$_;
 	ok(wait_until(sub { error_of($server) eq '' }, 30), 'a lease');
-	my ($node, $lease_end) = split /\|/, leases('node, extract(epoch FROM lease_end)', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
+	my ($node, $acquired, $lease_end) = split /\|/,
+	  leases('node, acquired_at, extract(epoch FROM lease_end)', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
 	$coordinator->stop;
 	sleep 0.1 while time < $lease_end - 3.5;
-	append_to_file("$dir/$layout", "SELECT flake_next_many($many, '$layout') LIMIT 20;\n" x 120);
+	append_to_file("$dir/$layout", "SELECT flake_next_many($many, '$layout') LIMIT 20;\n" x 160);
 	my (undef, $out, $err) = $server->psql('postgres', undef, extra_params => [ '-f', "$dir/$layout" ], on_error_stop => 1);
 	like($err, qr/the lease of node $node (ends at .*, before the next id|ended at)/, "ids that run ahead of the clock, $layout: none when the lease ends");
 	$coordinator->start;
+	$lease_end = leases('extract(epoch FROM lease_end)', "acquired_at = '$acquired'");    # it may have been renewed
 	append_to_file("$dir/ids_$layout", $out . "\n");
 	$coordinator->safe_psql('postgres', "TRUNCATE ahead; \\copy ahead FROM '$dir/ids_$layout'");
 	my ($beyond, $reached) = split /\|/, $coordinator->safe_psql('postgres', qq{
