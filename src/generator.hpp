@@ -39,7 +39,7 @@ struct Generator {
     int64_t lease_end_us;             // that `limits` were made from; 0: the lease is not held
     uint64_t lease_first, lease_last; // ticks that lie in the lease as a whole
     uint32_t wanted_node;             // `node`, or any_node
-    const pg_atomic_uint32* leases_in_force;
+    pg_atomic_uint32* leases_in_force;
 
     uint32_t first_node, last_node, node; // a span, and where in it this session is
     Oid user;                             // who it was made for
@@ -95,7 +95,7 @@ inline bool lease_holds(const Generator& g, uint64_t word)
 // swapped in: then the word counts for nothing.
 inline bool leases_began(const Generator& g)
 {
-    return pg_atomic_read_u32(const_cast<pg_atomic_uint32*>(g.leases_in_force)) != 0;
+    return pg_atomic_read_u32(g.leases_in_force) != 0;
 }
 
 // Draws ids: words [word, word + count) of generator.node. It waits, or raises an error, as
@@ -144,9 +144,9 @@ inline bool cached_word_serves(Generator& g)
     auto in_time = [&](int64_t now_us) {
         return now_us >= g.cached_from_us && now_us < g.cached_until_us;
     };
-    const uint64_t word = pg_atomic_read_u64(&g.slot->word);
-    return g.cached != g.cached_end && word != closed_word &&
-           (g.lease == nullptr ? !leases_began(g) : lease_holds(g, word)) &&
+    return g.cached != g.cached_end &&
+           (g.lease == nullptr ? !leases_began(g)
+                               : lease_holds(g, pg_atomic_read_u64(&g.slot->word))) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 

@@ -219,11 +219,10 @@ const char* lease_coordinator()
 void lease_begin_force()
 {
     LeaseTable* table = shared_leases();
-    uint32_t count;
-    Slot* slots = shared_slots(&count);
     locked(LW_EXCLUSIVE, [&] {
         if (pg_atomic_exchange_u32(&table->in_force, 1) == 0) {
-            slots = shared_slots(&count);
+            uint32_t count;
+            Slot* slots = shared_slots(&count);
             for (uint32_t i = 0; i < count; i++) {
                 close_slot(slots[i]);
             }
