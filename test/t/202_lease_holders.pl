@@ -98,8 +98,6 @@ for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
 ok(wait_until(sub { error_of($server) eq '' }, 30), 'ids go on when the coordinator is there again');
 
 # Paused past the end of the lease, all of it, while drawing: for six seconds at least
-$server->append_conf('postgresql.conf', "flakeid.node = auto\n");
-$server->restart;
 draw($server, 1);
 my ($postmaster) = slurp_file($server->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 append_to_file("$dir/paused", "SELECT extract(epoch FROM clock_timestamp()) AS before, flake_next() FROM generate_series(1, 3000000) AS g WHERE g % 1000 <> 0 OR pg_sleep(0.002) IS NOT NULL;\n");

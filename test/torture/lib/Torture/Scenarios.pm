@@ -18,6 +18,9 @@ my $max_ahead = 5;
 my $slack = 1;    # s, for a busy machine
 my $year_2000 = 946_684_800_000_000;    # PostgreSQL's epoch, in microseconds since 1970
 
+# How far the horizon allows ids, in microseconds since 1970.
+my $horizon_moment = 'SELECT greatest(last_value, log_cnt & ((1::bigint << 56) - 1)) FROM flake_horizon';
+
 # Checks what must hold of every draw and makes a row of it. Options: ahead and longest, other than
 # the settings' defaults; nodes, where there are several.
 sub row
@@ -98,7 +101,7 @@ sub session_cache
 	my $server = Torture::Server->create(layout => $layout, conf => "flakeid.when_ahead = error\nflakeid.cache = 1000");
 	my $draws = Torture::Draws->new($layout);
 	my $session = $server->connect;
-	my ($first) = @{ $draws->draw($session, 1)->{drawn}[0] }[1];
+	my $first = $draws->draw($session, 1)->{drawn}[0][1];
 	my $drawn = $draws->draw($session, 1)->{drawn}[0];
 	is($drawn->[1], $first + 1, "$name: the second id is of the first one's cache");
 	$server->move_clock(-20);
@@ -226,9 +229,6 @@ sub created_again
 	$server->drop;
 	return;
 }
-
-# How far the horizon allows ids, in microseconds since 1970.
-my $horizon_moment = 'SELECT greatest(last_value, log_cnt & ((1::bigint << 56) - 1)) FROM flake_horizon';
 
 # The server is killed while the horizon's WAL record is on its way to the disk: nobody may have
 # been given an id that it covers. With a back field, the same for its next count. And it is killed
@@ -359,17 +359,17 @@ sub failover
 		sleep 4 + rand 0.5;
 		# The moment after an extension, and a second of ids at once.
 		my $session = $session{ $busy[0] };
-		my $horizon = $session->value('SELECT last_value + log_cnt FROM flake_horizon');
+		my $horizon = $session->value($horizon_moment);
 		for (1 .. 400)
 		{
-			last if $session->value('SELECT last_value + log_cnt FROM flake_horizon') != $horizon;
+			last if $session->value($horizon_moment) != $horizon;
 			sleep 0.005;
 		}
 		$session->value("SELECT flake_next_many($second) LIMIT 1");
 		my %issued = map { $_ => $draws->draw($session{$_}, 10)->{drawn}[-1][3] + $year_2000 } $busy[0], $idle;
 		$session->send("SELECT flake_next_many($second) LIMIT 1;" x 4);    # which only later ones allow
 		sleep 0.1 + rand 0.1;
-		my %old = map { $_ => $primary->value($_, 'SELECT last_value + log_cnt FROM flake_horizon') } @databases;
+		my %old = map { $_ => $primary->value($_, $horizon_moment) } @databases;
 		kill 'KILL', $line;
 		my $killed = $primary->now;
 		$primary->kill_all;
@@ -378,7 +378,7 @@ sub failover
 		$draws->next_run;
 
 		$standby->value('postgres', 'SELECT pg_promote()');
-		$lost += grep { $standby->value($_, 'SELECT last_value + log_cnt FROM flake_horizon') < $old{$_} } @databases;
+		$lost += grep { $standby->value($_, $horizon_moment) < $old{$_} } @databases;
 		$beyond += grep { $standby->value($_, $horizon_moment) < $issued{$_} } keys %issued;
 		$standby->move_clock($killed - 3 - $standby->now);
 		$draws->draw($standby->connect($idle), 1000);
