@@ -27,9 +27,9 @@ WHERE classid = 'pg_class'::regclass AND object NOT LIKE '%flake_lease%'
     AND CASE WHEN object LIKE 'sequence%' THEN privilege IN ('SELECT', 'UPDATE', 'USAGE') AND has_sequence_privilege('regress_flakeid_user', objid, privilege)
              ELSE privilege <> 'USAGE' AND has_table_privilege('regress_flakeid_user', objid, privilege) END ORDER BY 1, 2;
 SET ROLE regress_flakeid_user;
-SELECT nextval('flake_horizon');
-SELECT nextval('flake_horizon_copy');
-SELECT setval('flake_horizon_copy', 1);
+SELECT nextval('flakeid.horizon');
+SELECT nextval('flakeid.horizon_copy');
+SELECT setval('flakeid.horizon_copy', 1);
 SELECT flake_raise_horizon(now());
 SELECT flake_repair_horizon();
 SELECT flake_accept_clock();
@@ -119,10 +119,9 @@ CREATE FUNCTION regress_flakeid_schema.flake_next() RETURNS bigint LANGUAGE sql 
 RESET ROLE;
 CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
 DROP FUNCTION regress_flakeid_schema.flake_next();
-SET ROLE regress_flakeid_thief;
-CREATE SEQUENCE regress_flakeid_schema.flake_horizon;
-RESET ROLE;
+CREATE SCHEMA flakeid AUTHORIZATION regress_flakeid_thief;
 CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+DROP SCHEMA flakeid;
 \set SHOW_CONTEXT errors
 
 -- An ordinary role with CREATE on the database does not install it.

@@ -83,8 +83,8 @@ SELECT flake_lease_realm_set('', 5);
 SELECT flake_lease_realm_set('kept', nodes => 5, max_ttl => '1 h', max_skew => '1 min');
 SELECT flake_lease_realm_set('kept', nodes => 8);
 SELECT flake_lease_realm_set('made');
-SELECT * FROM flake_lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm;
-DELETE FROM flake_lease_realm WHERE realm IN ('kept', 'made');
+SELECT * FROM flakeid.lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm;
+DELETE FROM flakeid.lease_realm WHERE realm IN ('kept', 'made');
 SELECT flake_lease_acquire('shop', 'me', '1 s', max_node => -1);
 SELECT flake_lease_forget(NULL);
 
@@ -114,7 +114,7 @@ SELECT flake_lease_renew(token, '60 s') > clock_timestamp() AS renewals_go_on FR
 SELECT flake_lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
 SELECT flake_lease_end_rest();
 -- Nor is a lease renewed that has ended, though nobody took the node.
-UPDATE flake_lease_node AS n SET free_from = clock_timestamp() - interval '1 s' FROM seen AS s WHERE s.name = 'soon' AND n.token = s.token;
+UPDATE flakeid.lease_node AS n SET free_from = clock_timestamp() - interval '1 s' FROM seen AS s WHERE s.name = 'soon' AND n.token = s.token;
 DO $$
 BEGIN
     PERFORM flake_lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
@@ -128,7 +128,7 @@ SELECT count(*) FROM flake_lease_acquire('default', 'host g', '10 s');
 
 -- A holder that knows of a later end shows that renewals are missing.
 UPDATE seen SET lease_end = date_trunc('second', clock_timestamp()) + interval '30 s' WHERE name = 'a';
-UPDATE flake_lease_node AS n SET free_from = clock_timestamp() FROM seen AS s WHERE s.name = 'a' AND n.token = s.token;
+UPDATE flakeid.lease_node AS n SET free_from = clock_timestamp() FROM seen AS s WHERE s.name = 'a' AND n.token = s.token;
 SELECT flake_lease_renew(token, '20 s', lease_end) >= lease_end AS kept FROM seen WHERE name = 'a';
 DO $$
 BEGIN
@@ -140,16 +140,16 @@ SELECT flake_lease_end_rest();
 
 -- Revoking, the clock, forgetting.
 SELECT flake_lease_revoke('shop', 0), flake_lease_revoke('shop', 0) IS NOT NULL AS again;
-SELECT free_from = date_trunc('second', free_from) AS whole FROM flake_lease_node WHERE realm = 'shop' AND node = 0;
-SELECT setval('flake_lease_latest', (extract(epoch FROM now() + interval '1 h') * 1e6)::bigint) > 0 AS set;
+SELECT free_from = date_trunc('second', free_from) AS whole FROM flakeid.lease_node WHERE realm = 'shop' AND node = 0;
+SELECT setval('flakeid.lease_latest', (extract(epoch FROM now() + interval '1 h') * 1e6)::bigint) > 0 AS set;
 SELECT lease_start > now() + interval '59 min' AS held FROM flake_lease_acquire('default', 'host h', '10 s');
 SELECT flake_lease_repair_clock() > interval '59 min' AS repaired;
 SELECT lease_start < now() + interval '1 min' AS right FROM flake_lease_acquire('default', 'host h', '10 s');
-UPDATE flake_lease_history SET lease_end = lease_end - interval '1 day';
+UPDATE flakeid.lease_history SET lease_end = lease_end - interval '1 day';
 SELECT flake_lease_forget('infinity') >= 0 AS forgotten;
-SELECT count(*) > 0 AS last_ones_kept FROM flake_lease_history;
-SELECT count(*) AS last_ones_lost FROM flake_lease_node AS n
-WHERE token IS NOT NULL AND NOT EXISTS (SELECT FROM flake_lease_history AS h WHERE h.token = n.token);
+SELECT count(*) > 0 AS last_ones_kept FROM flakeid.lease_history;
+SELECT count(*) AS last_ones_lost FROM flakeid.lease_node AS n
+WHERE token IS NOT NULL AND NOT EXISTS (SELECT FROM flakeid.lease_history AS h WHERE h.token = n.token);
 
 -- A generator may take, renew and release leases, and nothing else; everybody else none of it.
 CREATE ROLE flakeid_regress_generator IN ROLE flakeid_generator;
@@ -160,12 +160,12 @@ SELECT flake_lease_release(gen_random_uuid(), now());
 RESET ROLE;
 SELECT role, p.proname
 FROM pg_proc AS p, unnest('{flakeid_regress_generator,flakeid_regress_other}'::text[]) AS role
-WHERE p.proname LIKE 'flake_lease%' AND has_function_privilege(role, p.oid, 'EXECUTE')
+WHERE p.proname ~ '^(flake_)?lease' AND has_function_privilege(role, p.oid, 'EXECUTE')
 ORDER BY role, proname COLLATE "C";
 -- (What a dump carries is for everyone to read: settings of realms, and that leases were handed out.)
 SELECT role, c.relname
 FROM pg_class AS c, unnest('{flakeid_regress_generator,flakeid_regress_other}'::text[]) AS role
-WHERE c.relname LIKE 'flake_lease%' AND c.relkind IN ('r', 'v', 'S')
+WHERE c.relname ~ '^(flake_)?lease' AND c.relkind IN ('r', 'v', 'S')
   AND (has_table_privilege(role, c.oid, 'SELECT') OR has_table_privilege(role, c.oid, 'INSERT')
        OR has_table_privilege(role, c.oid, 'UPDATE') OR has_table_privilege(role, c.oid, 'DELETE'))
 ORDER BY role, relname COLLATE "C";

@@ -8,8 +8,8 @@ namespace flakeid {
 
 namespace {
 
-constexpr char true_name[] = "flake_horizon";
-constexpr char copy_name[] = "flake_horizon_copy";
+constexpr char true_name[] = "horizon";
+constexpr char copy_name[] = "horizon_copy";
 
 // What the two pages say. flake_horizon keeps the plain stamp as its last_value and the one of
 // layouts with a back field as its log_cnt; the copy keeps the later moment of both and the back
@@ -58,11 +58,11 @@ struct Pages {
 
 Relation open_sequence(const char* name, Oid function, LOCKMODE mode)
 {
-    const Oid schema = get_func_namespace(function);
+    const Oid schema = get_namespace_oid("flakeid", true);
     const Oid relation = get_relname_relid(name, schema);
     if (!OidIsValid(relation)) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                errmsg("sequence %s of extension flakeid is missing", name),
+                errmsg("sequence flakeid.%s of extension flakeid is missing", name),
                 errhint("Restore it from a backup, or drop and create the extension again."));
     }
     return relation_open(relation, mode);

@@ -1,8 +1,8 @@
 // The durable horizon: no id of a database was ever stamped after it, so that whatever is lost in a
 // crash, a restart, a failover or a restore, the ids that follow begin after it.
 //
-// It stands in two sequences of the extension, changed by generic WAL records: flake_horizon, which
-// is the truth and is never dumped, and flake_horizon_copy, which pg_dump carries and a restore
+// It stands in two sequences of the extension, changed by generic WAL records: flakeid.horizon, which
+// is the truth and is never dumped, and flakeid.horizon_copy, which pg_dump carries and a restore
 // sets. The larger one counts, so that a restore can raise the horizon but never lower it.
 //
 // Order of an extension: WAL record, unlock the pages, flush, and only then raise the shared bound.

@@ -134,9 +134,9 @@ like(refusal($restored, 'SELECT flake_next()', database => 'again'), $far, 'carr
 my $late = $new->safe_psql('shop', 'SELECT flake_next()');
 $new->safe_psql('shop', 'SET flakeid.max_leap = 0; SELECT flake_raise_horizon(now() + interval \'1 hour\')');
 like(refusal($new, 'SELECT flake_next()', database => 'shop'), $far, 'a live database');
-my ($setval) = slurp_file("$dir/early.sql") =~ /^(SELECT pg_catalog\.setval\('public\.flake_horizon_copy'.*;)$/m;
+my ($setval) = slurp_file("$dir/early.sql") =~ /^(SELECT pg_catalog\.setval\('flakeid\.horizon_copy'.*;)$/m;
 ok($setval, 'the copy holds a horizon');
-is(scalar(() = slurp_file("$dir/early.sql") =~ /setval\(.*flake_horizon/g), 1, 'one');
+is(scalar(() = slurp_file("$dir/early.sql") =~ /setval\(.*flakeid.horizon/g), 1, 'one');
 $new->safe_psql('shop', $setval);
 like(refusal($new, 'SELECT flake_next()', database => 'shop'), $far, 'is not rewound by an early copy');
 $new->restart;

@@ -29,7 +29,7 @@ is(scalar(@ids), $room, 'each but the first has drawn');
 is(scalar(grep { $ids[$_] <= $ids[ $_ - 1 ] } 1 .. $#ids), 0, 'in order');
 
 # A horizon whose back count another layout of the database has no room for.
-$node->safe_psql('postgres', q{SELECT setval('flake_horizon_copy', (64::bigint << 56) + (extract(epoch FROM now()) * 1e6)::bigint)});
+$node->safe_psql('postgres', q{SELECT setval('flakeid.horizon_copy', (64::bigint << 56) + (extract(epoch FROM now()) * 1e6)::bigint)});
 for my $layout ('back:1 time:46:1ms sequence:16 epoch=2026-01-01', 'rollback2')
 {
 	like(refusal($node, "SELECT flake_next('$layout')"), qr/^2200H: layout "$layout" has no ids left after the horizon/, "$layout: used up");

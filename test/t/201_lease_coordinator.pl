@@ -146,7 +146,7 @@ my ($node, $until) = split /\|/, $lost;
 is($restored->safe_psql('postgres', "SELECT count(*) FROM flake_leases WHERE holder = 'late'"), '0', 'without the last lease');
 like(error_of($restored, "SELECT flake_lease_acquire('default', 'new', '3 s', $node)"),
 	qr/hands out no leases before/, 'a restored coordinator rests');
-is($restored->safe_psql('postgres', "SELECT max_ttl, max_skew FROM flake_lease_realm"), '00:00:03|00:00:02', 'its settings were restored');
+is($restored->safe_psql('postgres', "SELECT max_ttl, max_skew FROM flakeid.lease_realm"), '00:00:03|00:00:02', 'its settings were restored');
 ok(wait_until(sub { $restored->psql('postgres', "SELECT flake_lease_acquire('default', 'new', '3 s', $node)") == 0 }, 20),
 	'and then hands them out');
 is($restored->safe_psql('postgres', "SELECT lease_start >= '$until' FROM flake_leases WHERE holder = 'new'"), 't', 'after the lease that it lost');
