@@ -55,15 +55,42 @@ CREATE CAST (pg_catalog.numeric AS flake) WITH FUNCTION flake(pg_catalog.numeric
 CREATE CAST (flake AS pg_catalog.int4) WITH INOUT AS ASSIGNMENT;
 CREATE CAST (flake AS pg_catalog.numeric) WITH INOUT AS ASSIGNMENT;
 
--- The durable horizon (src/horizon.hpp). pg_dump carries the copy alone, so that a restore can
--- raise the horizon but never lower it.
+-- What outlives everything (src/durable.hpp): one row, which the library alone changes.
 
-CREATE SEQUENCE flakeid.horizon MINVALUE 0 START 0;
-CREATE SEQUENCE flakeid.horizon_copy MINVALUE 0 START 0;
-COMMENT ON SEQUENCE flakeid.horizon IS 'no id of this database was ever stamped after it; not to be changed by hand';
-COMMENT ON SEQUENCE flakeid.horizon_copy IS 'what pg_dump carries of flakeid.horizon';
-GRANT SELECT ON SEQUENCE flakeid.horizon_copy TO PUBLIC;
-SELECT pg_catalog.pg_extension_config_dump('flakeid.horizon_copy', '');
+CREATE FUNCTION flakeid.state_now(
+        OUT plain_horizon pg_catalog.int8, OUT back_horizon pg_catalog.int8,
+        OUT timeline pg_catalog.int8, OUT place pg_catalog.int8,
+        OUT lease_clock pg_catalog.int8, OUT lease_rest pg_catalog.int8,
+        OUT lease_origin pg_catalog.int8, OUT lease_hold pg_catalog.int8,
+        OUT lost pg_catalog.int8, OUT check_value pg_catalog.int8)
+    AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.state_now() IS 'what flakeid.state holds after REFRESH MATERIALIZED VIEW';
+REVOKE ALL ON FUNCTION flakeid.state_now() FROM PUBLIC;
+
+CREATE MATERIALIZED VIEW flakeid.state AS SELECT * FROM flakeid.state_now();
+COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever stamped after its horizons; what leases rest on';
+
+-- pg_dump carries what flakeid.dumped() says in the place of the rows of flakeid.restored. A restore
+-- inserts them there, and the constraint hands them to the library; a trigger could be disabled.
+CREATE FUNCTION flakeid.dumped(OUT name pg_catalog.text, OUT value pg_catalog.int8)
+    RETURNS SETOF pg_catalog.record
+    AS 'MODULE_PATHNAME', 'flakeid_dumped' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.dumped() IS 'what pg_dump carries of flakeid.state';
+
+CREATE FUNCTION flakeid.restore(name pg_catalog.text, value pg_catalog.int8) RETURNS pg_catalog.bool
+    AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) IS 'raises flakeid.state to what a dump carries';
+REVOKE ALL ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) FROM PUBLIC;
+
+CREATE TABLE flakeid.restored (
+    name pg_catalog.text NOT NULL,
+    value pg_catalog.int8 NOT NULL,
+    CONSTRAINT restore CHECK (flakeid.restore(name, value))
+);
+COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
+GRANT SELECT ON flakeid.restored TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
+    'WHERE false UNION ALL SELECT d.name, d.value FROM flakeid.dumped() AS d');
 
 CREATE FUNCTION flake_raise_horizon(after pg_catalog.timestamptz) RETURNS pg_catalog.void
     AS 'MODULE_PATHNAME', 'flakeid_raise_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
@@ -82,9 +109,6 @@ CREATE FUNCTION flake_accept_clock() RETURNS pg_catalog.void
 COMMENT ON FUNCTION flake_accept_clock() IS
     'declares the wall clock right after a leap that flakeid.max_leap refuses';
 REVOKE ALL ON FUNCTION flake_accept_clock() FROM PUBLIC;
-
--- What ids this server issued before an earlier DROP EXTENSION stays behind the horizon.
-SELECT flake_raise_horizon('epoch'::pg_catalog.timestamptz);
 
 -- Making ids
 
@@ -351,22 +375,9 @@ CREATE TABLE flakeid.lease_history (
 CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
 COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flake_leases';
 
--- What the coordinator remembers even when the transaction that learnt it fails, hence sequences:
--- where it runs (a hash), how far its clock was, and since when it rests (microseconds since 1970,
--- 0: it does not). A dump carries the settings of realms and that leases were handed out, not who has
--- them: everyone may read what it carries, or an ordinary role could not dump its database; and the
--- rest of a restored coordinator, which knows by this that it is one, outlasts them all.
-CREATE SEQUENCE flakeid.lease_place MINVALUE 0 START 0;
-CREATE SEQUENCE flakeid.lease_place_copy MINVALUE 0 START 0;
-CREATE SEQUENCE flakeid.lease_latest MINVALUE 0 START 0;
-CREATE SEQUENCE flakeid.lease_rest MINVALUE 0 START 0;
-COMMENT ON SEQUENCE flakeid.lease_place IS 'system, timeline, database and table that the leases are kept in';
-COMMENT ON SEQUENCE flakeid.lease_place_copy IS 'what pg_dump carries of flakeid.lease_place';
-GRANT SELECT ON flakeid.lease_realm, flakeid.lease_place_copy TO PUBLIC;
+-- Everyone may read the settings of realms, because pg_dump by an ordinary role does.
+GRANT SELECT ON flakeid.lease_realm TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
-SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_place_copy', '');
-COMMENT ON SEQUENCE flakeid.lease_latest IS 'how far the clock of leases was';
-COMMENT ON SEQUENCE flakeid.lease_rest IS 'since when nothing is handed out, because leases or renewals may be missing';
 
 CREATE VIEW flake_leases AS
     SELECT realm, node, holder, role, lease_start, lease_end,
@@ -378,20 +389,23 @@ CREATE VIEW flake_leases AS
 COMMENT ON VIEW flake_leases IS 'who holds and held which node from when until when';
 GRANT SELECT ON flake_leases TO pg_monitor;
 
-CREATE FUNCTION flakeid.lease_clock(OUT now pg_catalog.timestamptz, OUT place pg_catalog.text)
+CREATE FUNCTION flakeid.lease_clock(hold pg_catalog.int8, OUT now pg_catalog.timestamptz, OUT rest_until pg_catalog.timestamptz)
     AS 'MODULE_PATHNAME', 'flakeid_lease_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_clock() IS 'clock held to flakeid.max_leap, system identifier and timeline';
+COMMENT ON FUNCTION flakeid.lease_clock(pg_catalog.int8) IS
+    'clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
+
+CREATE FUNCTION flakeid.lease_rest(begins pg_catalog.bool) RETURNS pg_catalog.void
+    AS 'MODULE_PATHNAME', 'flakeid_lease_rest' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_rest(pg_catalog.bool) IS 'begins or ends a rest';
+
+CREATE FUNCTION flakeid.lease_repair_clock() RETURNS pg_catalog.interval
+    AS 'MODULE_PATHNAME', 'flakeid_lease_repair_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
 
 CREATE FUNCTION flakeid.lease_begin(of_realm pg_catalog.text, OUT now pg_catalog.timestamptz,
         OUT nodes pg_catalog.int4, OUT max_ttl pg_catalog.interval, OUT max_skew pg_catalog.interval,
         OUT rest_until pg_catalog.timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    place_text text;
-    place int8;
-    known_place int8;
-    latest int8;
-    rest int8;
 BEGIN
     -- A lease that a crash or a failover could take back is none.
     IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
@@ -411,33 +425,8 @@ BEGIN
         max_skew := '10 s';
     END IF;
 
-    SELECT c.now, c.place INTO now, place_text FROM flakeid.lease_clock() AS c;
-    SELECT last_value INTO latest FROM flakeid.lease_latest;
-    IF to_timestamp(latest / 1e6) > now THEN
-        now := to_timestamp(latest / 1e6);
-    ELSIF to_timestamp(latest / 1e6) < now - interval '1 s' THEN
-        PERFORM setval('flakeid.lease_latest', (extract(epoch FROM now) * 1e6)::int8);
-    END IF;
-
-    place := hashtextextended(concat_ws('/', place_text,
-        'flakeid.lease_history'::regclass::oid), 0) & 9223372036854775807;
-    SELECT last_value INTO known_place FROM flakeid.lease_place;
-    IF place <> known_place THEN
-        IF known_place <> 0 OR EXISTS (SELECT FROM flakeid.lease_place_copy WHERE last_value <> 0) THEN
-            PERFORM setval('flakeid.lease_rest', (extract(epoch FROM now) * 1e6)::int8);
-            RAISE LOG USING
-                MESSAGE = 'the coordinator of leases was promoted, restored or upgraded',
-                DETAIL = 'Leases and renewals may be missing, so it hands out nothing for the max_ttl + max_skew of each realm.';
-        END IF;
-        PERFORM setval('flakeid.lease_place_copy', place);
-        PERFORM setval('flakeid.lease_place', place);
-    END IF;
-    SELECT last_value INTO rest FROM flakeid.lease_rest;
-    rest_until := CASE WHEN rest > 0
-        THEN date_trunc('second', to_timestamp(rest / 1e6) + max_ttl + max_skew) + interval '1 s' END;
-    IF rest_until <= now THEN
-        rest_until := NULL;
-    END IF;
+    SELECT c.now, c.rest_until INTO now, rest_until
+    FROM flakeid.lease_clock(ceil(extract(epoch FROM max_ttl + max_skew))::int8) AS c;
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_begin(pg_catalog.text) IS 'what every function of leases begins with';
@@ -602,7 +591,7 @@ BEGIN
     IF flake_lease_renew.known_end > old_end
        AND flake_lease_renew.known_end <= b.now + b.max_ttl + b.max_skew THEN
         IF NOT resting THEN
-            PERFORM @extschema@.flake_lease_begin_rest();
+            PERFORM flakeid.lease_rest(true);
             resting := true;
         END IF;
         old_end := date_trunc('second', flake_lease_renew.known_end);
@@ -700,8 +689,9 @@ COMMENT ON FUNCTION flake_lease_realm_set(pg_catalog.text, pg_catalog.int4, pg_c
 
 CREATE FUNCTION flake_lease_begin_rest() RETURNS pg_catalog.void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT setval('flakeid.lease_rest', (extract(epoch FROM b.now) * 1e6)::int8)
-    FROM flakeid.lease_begin('default') AS b
+    SELECT flakeid.lease_begin('default');
+    SELECT flakeid.lease_begin(r.realm) FROM flakeid.lease_realm AS r;
+    SELECT flakeid.lease_rest(true)
 $$;
 COMMENT ON FUNCTION flake_lease_begin_rest() IS
     'hands out no leases for max_ttl + max_skew from now: after a restore that the coordinator cannot notice';
@@ -709,20 +699,14 @@ COMMENT ON FUNCTION flake_lease_begin_rest() IS
 CREATE FUNCTION flake_lease_end_rest() RETURNS pg_catalog.void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_begin('default');
-    SELECT setval('flakeid.lease_rest', 0)
+    SELECT flakeid.lease_rest(false)
 $$;
 COMMENT ON FUNCTION flake_lease_end_rest() IS
     'hands out leases at once after a promotion or restore: only where no lease or renewal is missing';
 
 CREATE FUNCTION flake_lease_repair_clock() RETURNS pg_catalog.interval
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    latest timestamptz;
-BEGIN
-    SELECT to_timestamp(last_value / 1e6) INTO latest FROM flakeid.lease_latest;
-    PERFORM setval('flakeid.lease_latest', (extract(epoch FROM clock_timestamp()) * 1e6)::int8);
-    RETURN greatest(latest - clock_timestamp(), interval '0');
-END
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_repair_clock()
 $$;
 COMMENT ON FUNCTION flake_lease_repair_clock() IS
     'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much';
@@ -765,7 +749,9 @@ $$;
 COMMENT ON FUNCTION flake_lease_forget(pg_catalog.timestamptz) IS
     'deletes leases that ended before that moment, but for the last one of each node';
 
-REVOKE ALL ON FUNCTION flakeid.lease_clock() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_clock(pg_catalog.int8) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest(pg_catalog.bool) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_begin(pg_catalog.text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_seconds(pg_catalog.interval, pg_catalog.interval) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) FROM PUBLIC;

@@ -27,9 +27,10 @@ WHERE classid = 'pg_class'::regclass AND object NOT LIKE '%flake_lease%'
     AND CASE WHEN object LIKE 'sequence%' THEN privilege IN ('SELECT', 'UPDATE', 'USAGE') AND has_sequence_privilege('regress_flakeid_user', objid, privilege)
              ELSE privilege <> 'USAGE' AND has_table_privilege('regress_flakeid_user', objid, privilege) END ORDER BY 1, 2;
 SET ROLE regress_flakeid_user;
-SELECT nextval('flakeid.horizon');
-SELECT nextval('flakeid.horizon_copy');
-SELECT setval('flakeid.horizon_copy', 1);
+SELECT FROM flakeid.state;
+INSERT INTO flakeid.restored VALUES ('plain horizon', 1);
+SELECT flakeid.restore('plain horizon', 1);
+SELECT flakeid.state_now();
 SELECT flake_raise_horizon(now());
 SELECT flake_repair_horizon();
 SELECT flake_accept_clock();

@@ -135,15 +135,14 @@ FLAKEID_FUNCTION(flakeid_raise_horizon)
             ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
             errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
     }
-    const Oid function = fcinfo->flinfo->fn_oid;
-    horizon_raise(horizon_attach(function), us_since_1970(moment), function);
+    horizon_raise(us_since_1970(moment));
     PG_RETURN_VOID();
 }
 
 FLAKEID_FUNCTION(flakeid_repair_horizon)
 {
-    const Oid function = fcinfo->flinfo->fn_oid;
-    return BoolGetDatum(horizon_repair(horizon_attach(function), wall_us(), function));
+    (void)fcinfo;
+    return BoolGetDatum(horizon_repair(wall_us()));
 }
 
 FLAKEID_FUNCTION(flakeid_accept_clock)

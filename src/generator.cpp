@@ -378,7 +378,7 @@ void unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since
     }
     int64_t wait_us;
     if (d.verdict == Verdict::extend) {
-        wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us, g.function);
+        wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
         if (wait_us == 0) {
             return;
         }
@@ -407,7 +407,7 @@ void extend_early(Generator& g, uint64_t word, int64_t now_us)
         return;
     }
     g.next_early_us = now_us + extension_interval_us / 4;
-    (void)horizon_extend(g.horizon, g.kind, stamp_of_word(g, word), now_us, g.function);
+    (void)horizon_extend(g.horizon, g.kind, stamp_of_word(g, word), now_us);
 }
 
 void warn_near_end(const Generator& g)
@@ -468,7 +468,7 @@ void make(Generator& g, Oid function)
         throw_exhausted(g);
     }
     set_span(g);
-    g.horizon = horizon_attach(function);
+    g.horizon = horizon_attach();
     g.bound = 0;
     g.tick_end_us = g.tick_start_us = 0;
     g.coarse_end_us = 0;

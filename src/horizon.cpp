@@ -1,221 +1,170 @@
 #include "horizon.hpp"
 
 #include "clock.hpp"
+#include "durable.hpp"
 #include "errors.hpp"
 #include "settings.hpp"
+
+extern "C" {
+#include "commands/extension.h"
+}
 
 namespace flakeid {
 
 namespace {
 
-constexpr char true_name[] = "horizon";
-constexpr char copy_name[] = "horizon_copy";
-
-// What the two pages say. flake_horizon keeps the plain stamp as its last_value and the one of
-// layouts with a back field as its log_cnt; the copy keeps the later moment of both and the back
-// count as its last_value, and the timeline it was written on as its log_cnt.
-struct Durable {
-    uint64_t stamp[horizon_kinds];
-    uint64_t copy;
-    TimeLineID timeline;
-};
-
-uint64_t copy_of(const Durable& durable)
+uint64_t bound_of(Horizon* horizon, int kind)
 {
-    return stamp_of(
-        stamp_back(durable.stamp[back_horizon]),
-        Max(stamp_us(durable.stamp[plain_horizon]), stamp_us(durable.stamp[back_horizon])));
+    return pg_atomic_read_u64(&horizon->bound[kind]);
 }
 
-// True when the copy was set by a restore: setval leaves no timeline. That the copy is larger would
-// not tell, because back count and time together have no order that serves both kinds.
-bool restored(const Durable& durable)
+bool is_loaded(Horizon* horizon)
 {
-    return durable.timeline == 0 && durable.copy != 0;
+    return bound_of(horizon, back_horizon) != 0;
 }
 
-uint64_t restored_stamp(const Durable& durable, HorizonKind kind)
+void refuse_in_recovery()
 {
-    return kind == plain_horizon ? stamp_of(0, stamp_us(durable.copy)) : durable.copy;
-}
-
-FormData_pg_sequence_data* sequence_data(Page page)
-{
-    ItemId item = PageGetItemId(page, FirstOffsetNumber);
-    auto* tuple = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
-    return reinterpret_cast<FormData_pg_sequence_data*>(reinterpret_cast<char*>(tuple) +
-                                                        tuple->t_hoff);
-}
-
-// The two sequences, opened and their pages pinned and locked. The relations stay open until what
-// was read is published, so that horizon_repair can shut everybody else out; nobody else waits for
-// that.
-struct Pages {
-    Relation true_relation, copy_relation;
-    Buffer true_buffer, copy_buffer;
-    LOCKMODE mode;
-};
-
-Relation open_sequence(const char* name, Oid function, LOCKMODE mode)
-{
-    const Oid schema = get_namespace_oid("flakeid", true);
-    const Oid relation = get_relname_relid(name, schema);
-    if (!OidIsValid(relation)) {
-        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                errmsg("sequence flakeid.%s of extension flakeid is missing", name),
-                errhint("Restore it from a backup, or drop and create the extension again."));
-    }
-    return relation_open(relation, mode);
-}
-
-Pages open_pages(Oid function, int lock, LOCKMODE mode = AccessShareLock)
-{
-    Pages pages;
-    pages.mode = mode;
-    pages.true_relation = open_sequence(true_name, function, mode);
-    pages.copy_relation = open_sequence(copy_name, function, AccessShareLock);
-    pages.true_buffer = ReadBuffer(pages.true_relation, 0);
-    pages.copy_buffer = ReadBuffer(pages.copy_relation, 0);
-    LockBuffer(pages.true_buffer, lock);
-    LockBuffer(pages.copy_buffer, lock);
-    return pages;
-}
-
-void unlock_pages(const Pages& pages)
-{
-    UnlockReleaseBuffer(pages.copy_buffer);
-    UnlockReleaseBuffer(pages.true_buffer);
-}
-
-void close_relations(const Pages& pages)
-{
-    relation_close(pages.copy_relation, AccessShareLock);
-    relation_close(pages.true_relation, pages.mode);
-}
-
-Durable read_pages(const Pages& pages)
-{
-    const FormData_pg_sequence_data* truth = sequence_data(BufferGetPage(pages.true_buffer));
-    const FormData_pg_sequence_data* copy = sequence_data(BufferGetPage(pages.copy_buffer));
-    Durable durable;
-    durable.stamp[plain_horizon] = static_cast<uint64_t>(truth->last_value);
-    durable.stamp[back_horizon] = static_cast<uint64_t>(truth->log_cnt);
-    durable.copy = static_cast<uint64_t>(copy->last_value);
-    durable.timeline = static_cast<TimeLineID>(copy->log_cnt);
-    return durable;
-}
-
-XLogRecPtr pages_lsn(const Pages& pages)
-{
-    return Max(PageGetLSN(BufferGetPage(pages.true_buffer)),
-               PageGetLSN(BufferGetPage(pages.copy_buffer)));
-}
-
-void write_pages(const Pages& pages, const Durable& durable)
-{
-    GenericXLogState* record = GenericXLogStart(pages.true_relation);
-    FormData_pg_sequence_data* truth =
-        sequence_data(GenericXLogRegisterBuffer(record, pages.true_buffer, 0));
-    FormData_pg_sequence_data* copy =
-        sequence_data(GenericXLogRegisterBuffer(record, pages.copy_buffer, 0));
-    truth->last_value = static_cast<int64>(durable.stamp[plain_horizon]);
-    truth->log_cnt = static_cast<int64>(durable.stamp[back_horizon]);
-    copy->last_value = static_cast<int64>(copy_of(durable));
-    copy->log_cnt = GetWALInsertionTimeLine();
-    copy->is_called = true;
-    GenericXLogFinish(record);
-}
-
-// Lets `raise` change stamps and floors, makes the stamps durable, and publishes them.
-//
-// A floor is published before its page is written, because any session that extends publishes the
-// bound that it finds on the page; and it moves the bound in any case, because sessions look at the
-// floor only when the bound has moved.
-template <typename Raise>
-void change(Horizon* horizon, Oid function, Raise raise)
-{
-    uint64_t floor[horizon_kinds] = {};
-    uint64_t bound[horizon_kinds];
-    const Pages pages = open_pages(function, BUFFER_LOCK_EXCLUSIVE);
-    const Durable before = read_pages(pages);
-    Durable durable = before;
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        bound[kind] = pg_atomic_read_u64(&horizon->bound[kind]);
-        if (restored(before)) {
-            floor[kind] = restored_stamp(before, static_cast<HorizonKind>(kind));
-        }
-    }
-    raise(durable, floor);
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        // The bound is later than the page when the extension was dropped and created again.
-        durable.stamp[kind] = Max(durable.stamp[kind], bound[kind]);
-        if (floor[kind] > pg_atomic_read_u64(&horizon->floor[kind])) {
-            raise_to(&horizon->floor[kind], floor[kind]);
-            durable.stamp[kind] = Max(durable.stamp[kind], Max(floor[kind], bound[kind] + 1));
-        }
-    }
-    const bool changed = memcmp(durable.stamp, before.stamp, sizeof before.stamp) != 0 ||
-                         before.timeline != GetWALInsertionTimeLine();
-    if (changed) {
-        write_pages(pages, durable);
-    }
-    const XLogRecPtr lsn = pages_lsn(pages);
-    unlock_pages(pages);
-
-    XLogFlush(lsn);
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        if (durable.stamp[kind] > bound[kind]) {
-            raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_us()));
-            raise_to(&horizon->bound[kind], durable.stamp[kind]);
-        }
-    }
-    close_relations(pages);
-    if (changed) {
-        count_extension();
+    if (RecoveryInProgress()) {
+        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                errmsg("cannot generate ids during recovery"),
+                errhint("Generate ids on the primary, or promote this server."));
     }
 }
 
-// After a promotion ids begin past all that an extension can have allowed which this server missed:
-// one extension and a tick past the bound, or, when the last one was long ago, whatever was within
-// reach of the lost server's clock.
-uint64_t promoted_floor(uint64_t stamp)
+// Of the database or the configuration, not what this session has set.
+int64_t reach_us()
 {
-    const int64_t missed = stamp_us(stamp) + extension_us + max_generated_tick_us;
-    // Of the database or the configuration, not what this session has set.
-    const int64_t reach =
-        strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
-    return stamp_of(stamp_back(stamp), Max(missed, wall_us() + reach));
+    return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
 }
+
+void tell_of_copy(const Durable& durable, const Origin& here)
+{
+    if (durable.stamp[plain_horizon] + durable.stamp[back_horizon] != 0 &&
+        durable.origin.timeline == here.timeline && durable.origin.place != here.place) {
+        ereport(LOG,
+                errmsg("the files of database \"%s\" were copied or moved since it made ids",
+                       get_database_name(MyDatabaseId)),
+                errdetail("Ids begin past its horizon and flakeid.max_ahead ahead of the clock."),
+                errhint("If the server that they come from goes on making ids, give this one "
+                        "another flakeid.node."));
+    }
+}
+
+enum class Loaded { yes, replacing, lost };
 
 // After a start. Of several sessions that do this at once the first one counts: it extends the
 // horizon only after its floor is published, so that no other mistakes that extension for the
 // floor.
-void load(Horizon* horizon, Oid function)
+Loaded load(Horizon* horizon)
 {
-    const Pages pages = open_pages(function, BUFFER_LOCK_SHARE);
-    const Durable durable = read_pages(pages);
-    const XLogRecPtr lsn = pages_lsn(pages);
-    unlock_pages(pages);
-    XLogFlush(lsn);
-    const bool fresh = durable.copy == 0; // CREATE EXTENSION is about to write the first one
-    const bool promoted = durable.timeline != GetWALInsertionTimeLine() && !fresh;
-    for (int i = 0; i < horizon_kinds; i++) {
-        const auto kind = static_cast<HorizonKind>(i);
-        uint64_t floor = durable.stamp[kind];
-        if (restored(durable)) {
-            floor = Max(floor, restored_stamp(durable, kind));
-        }
-        if (promoted) {
-            floor = promoted_floor(floor);
-        }
-        floor = Max(floor, 1); // 0: not loaded yet
-        uint64_t unloaded = 0;
-        pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded, floor);
-        uint64_t bound = 0;
-        pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
-                                       pg_atomic_read_u64(&horizon->floor[kind]));
+    if (is_loaded(horizon)) {
+        return Loaded::yes;
     }
-    close_relations(pages);
+    Durable durable;
+    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    const bool known = durable_read(page, &durable) && durable.lost == 0;
+    durable_flush(page);
+    const bool replacing = durable_standing(page) == Standing::replacing;
+    if (known && !replacing) {
+        const Origin here = durable_origin_here();
+        tell_of_copy(durable, here);
+        pg_atomic_write_u32(&horizon->file, durable_file(page));
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            const uint64_t floor = floor_at_start(static_cast<uint64_t>(durable.stamp[kind]),
+                                                  durable.origin, here, wall_us(), reach_us());
+            uint64_t unloaded = 0;
+            pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded, floor);
+            uint64_t bound = 0;
+            pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
+                                           pg_atomic_read_u64(&horizon->floor[kind]));
+        }
+    }
+    durable_close(page);
+    return replacing ? Loaded::replacing : known ? Loaded::yes : Loaded::lost;
+}
+
+// Lets `alter` alter the numbers and the floors, makes them durable, and publishes them. False when
+// they are not published, because this transaction replaces the state, or nothing is loaded.
+//
+// A floor is published before its page is written, because any session that extends publishes the
+// bound that it finds on the page; and it moves the bound in any case, because sessions look at the
+// floor only when the bound has moved.
+template <typename Alter>
+bool change(Horizon* horizon, Alter alter)
+{
+    const bool loaded = is_loaded(horizon);
+    uint64_t floor[horizon_kinds] = {};
+    uint64_t bound[horizon_kinds] = {};
+    Durable before;
+    const Origin here = durable_origin_here();
+    const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
+    const Oid file = durable_file(page);
+    const bool other_file = loaded && pg_atomic_read_u32(&horizon->file) != file;
+    const bool readable = durable_read(page, &before);
+    Durable durable = before;
+    bool changed = false;
+    if (readable) {
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            bound[kind] = bound_of(horizon, kind);
+            floor[kind] = other_file ? static_cast<uint64_t>(before.stamp[kind]) : 0;
+        }
+        alter(durable, floor);
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            uint64_t stamp = Max(static_cast<uint64_t>(durable.stamp[kind]), bound[kind]);
+            if (floor[kind] > pg_atomic_read_u64(&horizon->floor[kind])) {
+                stamp = raised_stamp(stamp, bound[kind], floor[kind]);
+                if (loaded) {
+                    raise_to(&horizon->floor[kind], floor[kind]);
+                }
+            }
+            durable.stamp[kind] = static_cast<int64_t>(stamp);
+        }
+        durable.origin = here;
+        changed = durable.lost == 0 && memcmp(&durable, &before, sizeof durable) != 0;
+        if (changed) {
+            durable_write(page, durable);
+        }
+    }
+    durable_flush(page);
+    if (!readable || durable.lost != 0) {
+        throw_state_lost();
+    }
+    const bool published =
+        loaded && (!other_file || durable_standing(page) != Standing::replacing);
+    for (int kind = 0; published && kind < horizon_kinds; kind++) {
+        const auto stamp = static_cast<uint64_t>(durable.stamp[kind]);
+        if (stamp > bound[kind]) {
+            raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_us()));
+            raise_to(&horizon->bound[kind], stamp);
+        }
+    }
+    if (published) {
+        pg_atomic_write_u32(&horizon->file, file);
+    }
+    durable_close(page);
+    if (changed) {
+        count_extension();
+    }
+    return published;
+}
+
+// Makes ids begin past the stamp that `floor_of` gives for each kind, whatever becomes of the
+// transaction.
+template <typename FloorOf>
+void raise(FloorOf floor_of)
+{
+    refuse_in_recovery();
+    Horizon* horizon = shared_horizon();
+    (void)load(horizon);
+    (void)change(horizon, [&](Durable& durable, uint64_t* floor) {
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            const uint64_t latest =
+                Max(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind));
+            floor[kind] = Max(floor[kind], floor_of(kind, latest));
+        }
+        durable.lost = 0;
+    });
 }
 
 } // namespace
@@ -238,93 +187,134 @@ void check_leap(int64_t now_us)
     }
 }
 
-Horizon* horizon_attach(Oid function)
+Horizon* horizon_attach()
 {
-    if (RecoveryInProgress()) {
-        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-                errmsg("cannot generate ids during recovery"),
-                errhint("Generate ids on the primary, or promote this server."));
-    }
+    refuse_in_recovery();
     Horizon* horizon = shared_horizon();
-    if (pg_atomic_read_u64(&horizon->bound[back_horizon]) == 0) {
-        load(horizon, function);
+    switch (load(horizon)) {
+    case Loaded::yes:
+        break;
+    case Loaded::replacing:
+        throw_state_replaced();
+    case Loaded::lost:
+        throw_state_lost();
     }
     return horizon;
 }
 
-int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int64_t now_us,
-                       Oid function)
+int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int64_t now_us)
 {
     observe_clock();
     check_leap(now_us);
-    const uint64_t wanted =
-        Max(needed, stamp_of(stamp_back(needed),
-                             Min(stamp_us(needed) + extension_us, now_us + settings.max_ahead_us)));
+    const uint64_t wanted = wanted_stamp(needed, now_us, settings.max_ahead_us);
     int64_t wait_us = 0;
-    change(horizon, function, [&](Durable& durable, uint64_t*) {
-        const uint64_t page = durable.stamp[kind];
-        const uint64_t bound = pg_atomic_read_u64(&horizon->bound[kind]);
-        if (page > bound || bound >= wanted) {
-            return; // another session's extension is on its way, or has arrived
-        }
+    const bool published = change(horizon, [&](Durable& durable, uint64_t*) {
         const auto last = static_cast<int64_t>(pg_atomic_read_u64(&horizon->extended_at[kind]));
-        const int64_t since = steady_us() - last;
-        if (last == 0 || since >= extension_interval_us || stamp_back(wanted) > stamp_back(bound)) {
-            durable.stamp[kind] = wanted;
-        } else if (bound < needed) {
-            wait_us = extension_interval_us - since;
-        }
+        const Extension next = extension(static_cast<uint64_t>(durable.stamp[kind]),
+                                         bound_of(horizon, kind), needed, wanted,
+                                         last == 0 ? -1 : steady_us() - last);
+        durable.stamp[kind] = static_cast<int64_t>(next.stamp);
+        wait_us = next.wait_us;
     });
+    if (!published) {
+        throw_state_replaced();
+    }
     return wait_us;
 }
 
-void horizon_raise(Horizon* horizon, int64_t us, Oid function)
+void horizon_raise(int64_t us)
 {
-    change(horizon, function, [&](Durable& durable, uint64_t* floor) {
-        for (int kind = 0; kind < horizon_kinds; kind++) {
-            const uint64_t latest =
-                Max(durable.stamp[kind], pg_atomic_read_u64(&horizon->bound[kind]));
-            floor[kind] = Max(floor[kind], stamp_of(stamp_back(latest), us));
-        }
-    });
+    raise([&](int, uint64_t latest) { return stamp_of(stamp_back(latest), us); });
 }
 
-bool horizon_repair(Horizon* horizon, int64_t now_us, Oid function)
+void horizon_restore(HorizonKind kind, uint64_t stamp)
 {
-    bool lowered = false;
+    raise([&](int of, uint64_t) { return of == kind ? stamp : 0; });
+}
+
+bool horizon_repair(int64_t now_us)
+{
+    Horizon* horizon = horizon_attach();
     const int64_t right_us = now_us + settings.max_ahead_us;
     bool ahead = false;
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        ahead = ahead || stamp_us(pg_atomic_read_u64(&horizon->bound[kind])) > right_us;
+        ahead = ahead || stamp_us(bound_of(horizon, kind)) > right_us;
     }
     if (!ahead) {
         return false;
     }
-    // Shuts out whoever extends; nobody else has a lock on this sequence.
-    const Pages pages = open_pages(function, BUFFER_LOCK_EXCLUSIVE, AccessExclusiveLock);
-    const Durable before = read_pages(pages);
-    Durable durable = before;
+    // Shuts out whoever extends; nobody else has a lock on the state.
+    Durable durable;
+    const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE, AccessExclusiveLock);
+    const bool known = durable_read(page, &durable);
+    for (int kind = 0; known && kind < horizon_kinds; kind++) {
+        const uint64_t stamp =
+            Max(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind));
+        durable.stamp[kind] = static_cast<int64_t>(repaired_stamp(stamp, right_us));
+    }
+    if (known) {
+        durable_write(page, durable);
+    }
+    durable_flush(page);
+    if (!known) {
+        throw_state_lost();
+    }
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        uint64_t stamp = Max(durable.stamp[kind], pg_atomic_read_u64(&horizon->bound[kind]));
-        if (restored(before)) {
-            stamp = Max(stamp, restored_stamp(before, static_cast<HorizonKind>(kind)));
-        }
-        const uint64_t right = stamp_of(stamp_back(stamp), right_us);
-        lowered = lowered || stamp > right;
-        durable.stamp[kind] = Min(stamp, right);
+        const auto stamp = static_cast<uint64_t>(durable.stamp[kind]);
+        pg_atomic_write_u64(&horizon->floor[kind], stamp);
+        pg_atomic_write_u64(&horizon->bound[kind], stamp);
     }
-    if (lowered) {
-        write_pages(pages, durable);
-    }
-    const XLogRecPtr lsn = pages_lsn(pages);
-    unlock_pages(pages);
-    XLogFlush(lsn);
-    for (int kind = 0; lowered && kind < horizon_kinds; kind++) {
-        pg_atomic_write_u64(&horizon->floor[kind], durable.stamp[kind]);
-        pg_atomic_write_u64(&horizon->bound[kind], durable.stamp[kind]);
-    }
-    close_relations(pages);
-    return lowered;
+    pg_atomic_write_u32(&horizon->file, durable_file(page));
+    durable_close(page, AccessExclusiveLock);
+    return true;
 }
 
 } // namespace flakeid
+
+using namespace flakeid;
+
+namespace {
+
+Datum durable_row(FunctionCallInfo fcinfo, const Durable& durable)
+{
+    TupleDesc row;
+    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE ||
+        row->natts != durable_cells) {
+        elog(ERROR, "return type must be a row of %d numbers", durable_cells);
+    }
+    int64_t cells[durable_cells];
+    memcpy(cells, &durable, sizeof cells);
+    Datum values[durable_cells];
+    for (int i = 0; i < durable_cells; i++) {
+        values[i] = Int64GetDatum(cells[i]);
+    }
+    bool nulls[durable_cells] = {};
+    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+}
+
+} // namespace
+
+// What flakeid.state holds from its creation or REFRESH on.
+FLAKEID_FUNCTION(flakeid_state_now)
+{
+    refuse_in_recovery();
+    Durable durable{};
+    bool known = creating_extension;
+    if (!creating_extension) {
+        const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+        known = durable_read(page, &durable);
+        durable_flush(page);
+        durable_close(page);
+    }
+    Horizon* horizon = shared_horizon();
+    durable.lost = durable.lost != 0 || !(known || is_loaded(horizon));
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        const auto bound = static_cast<int64_t>(bound_of(horizon, kind));
+        durable.stamp[kind] = Max(durable.stamp[kind], bound);
+    }
+    if (!known || creating_extension) {
+        durable.origin = durable_origin_here();
+    }
+    durable.check = static_cast<int64_t>(durable_check(durable));
+    return durable_row(fcinfo, durable);
+}

@@ -325,29 +325,3 @@ void warn_of_replication()
 }
 
 } // namespace flakeid
-
-using namespace flakeid;
-
-// The coordinator's clock, and where it runs: the system and its timeline, which a promotion
-// changes before the control file says so.
-FLAKEID_FUNCTION(flakeid_lease_clock)
-{
-    TupleDesc row;
-    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE) {
-        elog(ERROR, "return type must be a row type");
-    }
-    if (RecoveryInProgress()) {
-        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-                errmsg("cannot hand out leases during recovery"),
-                errhint("Connect to the primary: target_session_attrs=read-write."));
-    }
-    const int64_t now_us = wall_us();
-    check_leap(now_us);
-    Datum values[] = {
-        TimestampTzGetDatum(now_us - us_from_1970_to_2000),
-        CStringGetTextDatum(psprintf(UINT64_FORMAT "/%u/%u", GetSystemIdentifier(),
-                                     GetWALInsertionTimeLine(), MyDatabaseId)),
-    };
-    bool nulls[lengthof(values)] = {};
-    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
-}

@@ -6,6 +6,7 @@ extern "C" {
 #include "postgres.h"
 
 #include "access/generic_xlog.h"
+#include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/relation.h"
 #include "access/xlog.h"
@@ -32,6 +33,7 @@ extern "C" {
 #include "utils/guc_tables.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
@@ -67,6 +69,16 @@ inline config_generic** get_guc_variables(int* count)
 #else
 #define function_aclcheck(oid, role, mode) object_aclcheck(ProcedureRelationId, oid, role, mode)
 #endif
+
+// The number of a relation's file got another name in 16 (commit b0a55e4329).
+inline Oid relation_file(Relation relation)
+{
+#if PG_VERSION_NUM < 160000
+    return relation->rd_node.relNode;
+#else
+    return relation->rd_locator.relNumber;
+#endif
+}
 
 // What the server looks up in the library; all else is hidden. PGDLLEXPORT does this since 16
 // (commit 089480c077).

@@ -19,7 +19,7 @@ constexpr size_t shared_size = 40 * 1024;
 
 // Raised when the meaning of the memory changes.
 #ifndef FLAKEID_SHARED_VERSION
-#define FLAKEID_SHARED_VERSION 1
+#define FLAKEID_SHARED_VERSION 2
 #endif
 constexpr uint32_t shared_version = FLAKEID_SHARED_VERSION;
 
@@ -196,6 +196,7 @@ Horizon* shared_horizon()
     Shared* memory = attach();
     auto mine = [](const Horizon& other) { return other.database == MyDatabaseId; };
     auto fill = [](Horizon& fresh) {
+        pg_atomic_init_u32(&fresh.file, InvalidOid);
         for (int kind = 0; kind < horizon_kinds; kind++) {
             pg_atomic_init_u64(&fresh.bound[kind], 0);
             pg_atomic_init_u64(&fresh.floor[kind], 0);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/layout.hpp"
+#include "core/stamp.hpp"
 #include "lease.hpp"
 #include "server.hpp"
 #include "stats.hpp"
@@ -39,12 +40,10 @@ constexpr uint64_t closed_word = UINT64_MAX;
 
 static_assert(sizeof(Slot) == 64, "a slot is one cache line");
 
-// Layouts with a back field have a horizon of their own, since it may go back in time.
-enum HorizonKind : int { plain_horizon, back_horizon, horizon_kinds };
-
 // The durable bound of one database, as far as it is published (horizon.hpp).
 struct alignas(64) Horizon {
     Oid database;
+    pg_atomic_uint32 file; // that the bound was flushed to
     pg_atomic_uint64 bound[horizon_kinds];
     pg_atomic_uint64 floor[horizon_kinds];
     pg_atomic_uint64 extended_at[horizon_kinds]; // steady clock, microseconds

@@ -19,7 +19,7 @@ my $slack = 1;    # s, for a busy machine
 my $year_2000 = 946_684_800_000_000;    # PostgreSQL's epoch, in microseconds since 1970
 
 # How far the horizon allows ids, in microseconds since 1970.
-my $horizon_moment = 'SELECT greatest(last_value, log_cnt & ((1::bigint << 56) - 1)) FROM flakeid.horizon';
+my $horizon_moment = 'SELECT greatest(plain_horizon, back_horizon & ((1::bigint << 56) - 1)) FROM flakeid.state';
 
 # Checks what must hold of every draw and makes a row of it. Options: ahead and longest, other than
 # the settings' defaults; nodes, where there are several.
@@ -489,7 +489,7 @@ max_wal_senders = 0';
 	my $dumped = Torture::Server::command(Torture::Server::bin() . '/pg_dump', '-h', $dir, '-p', 5432, '-U', 'clerk', $database);
 	like($dumped, qr/COPY clerk.own/, "dumps, $layout: an ordinary role's pg_dump");
 	$old->value($database, 'DROP SCHEMA clerk CASCADE');
-	like($dumped, qr/setval\('flakeid\.horizon_copy', [1-9]/, "dumps, $layout: carries the horizon");
+	like($dumped, qr/^(plain|back) horizon\t[1-9]/m, "dumps, $layout: carries the horizon");
 
 	# Into a new server, whose clock is 4 s behind.
 	my $new = Torture::Server->new(layout => $layout, databases => $number, offset => $old->{offset} - 4, conf => $conf);
@@ -695,7 +695,7 @@ sub waits
 	$server->value('d2', 'SELECT flake_next()');
 	# Some seconds to wait, for what is running and after a start.
 	my $back = sub {
-		my $horizon = $server->value('d1', 'SELECT last_value FROM flakeid.horizon') / 1e6;
+		my $horizon = $server->value('d1', 'SELECT plain_horizon FROM flakeid.state') / 1e6;
 		$server->move_clock($horizon - 10.5 - $server->now);
 	};
 	$back->();
@@ -1045,10 +1045,10 @@ sub wal
 	cmp_ok($bytes, '<', 100_000 * $seconds / 60 + ($seconds < 60 ? 4000 : 0), "wal, $layout: $bytes bytes in $seconds s");
 	sleep 3;
 	$from = $written->();
-	my $horizon = $session->value('SELECT last_value FROM flakeid.horizon');
+	my $horizon = $session->value('SELECT plain_horizon FROM flakeid.state');
 	sleep($seconds / 2);
 	is($written->(), $from, "wal, $layout: an idle server writes nothing");
-	is($session->value('SELECT last_value FROM flakeid.horizon'), $horizon, "wal, $layout: and leaves the horizon alone");
+	is($session->value('SELECT plain_horizon FROM flakeid.state'), $horizon, "wal, $layout: and leaves the horizon alone");
 	$server->drop;
 	return { layout => $layout, scenario => 'WAL', ids => $ids, sessions => 2, what => "$seconds s at full speed: $bytes bytes of WAL; idle: none" };
 }

@@ -1,0 +1,76 @@
+// What pg_dump carries of the durable state, and what a restore does with it.
+#include "durable.hpp"
+#include "horizon.hpp"
+#include "lease_clock.hpp"
+
+extern "C" {
+#include "commands/trigger.h"
+}
+
+using namespace flakeid;
+
+namespace {
+
+constexpr char plain_name[] = "plain horizon";
+constexpr char back_name[] = "back horizon";
+constexpr char hold_name[] = "lease hold";
+
+uint64_t stamp_argument(int64_t value, bool with_back)
+{
+    const auto stamp = static_cast<uint64_t>(value);
+    if (value < 0 || (!with_back && stamp_back(stamp) != 0)) {
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                errmsg("" INT64_FORMAT " is no horizon", value));
+    }
+    return stamp;
+}
+
+} // namespace
+
+FLAKEID_FUNCTION(flakeid_dumped)
+{
+    InitMaterializedSRF(fcinfo, 0);
+    auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+    Durable durable;
+    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    const bool known = durable_read(page, &durable) && durable.lost == 0;
+    durable_flush(page);
+    durable_close(page);
+    if (!known) {
+        throw_state_lost();
+    }
+    auto row = [&](const char* name, int64_t value) {
+        Datum values[] = {CStringGetTextDatum(name), Int64GetDatum(value)};
+        bool nulls[lengthof(values)] = {};
+        if (value != 0) {
+            tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+        }
+    };
+    row(plain_name, durable.stamp[plain_horizon]);
+    row(back_name, durable.stamp[back_horizon]);
+    row(hold_name, durable.lease_hold_s);
+    return static_cast<Datum>(0);
+}
+
+// A row of a dump arrives. Rows that replication brings are of another server, and say nothing.
+FLAKEID_FUNCTION(flakeid_restore)
+{
+    const char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+    const int64_t value = PG_GETARG_INT64(1);
+    if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA) {
+        return BoolGetDatum(true);
+    }
+    if (strcmp(name, plain_name) == 0) {
+        horizon_restore(plain_horizon, stamp_argument(value, false));
+    } else if (strcmp(name, back_name) == 0) {
+        horizon_restore(back_horizon, stamp_argument(value, true));
+    } else if (strcmp(name, hold_name) == 0) {
+        lease_clock_restored(value);
+    } else {
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("flakeid keeps no \"%s\"", name),
+                errhint("Restore the dump with the version of flakeid that it comes from, or a "
+                        "later one."));
+    }
+    return BoolGetDatum(true);
+}

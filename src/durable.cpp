@@ -1,0 +1,258 @@
+#include "durable.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
+#include "common/hashfn.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+#include <sys/stat.h>
+
+namespace flakeid {
+
+namespace {
+
+constexpr char schema_name[] = "flakeid";
+constexpr char relation_name[] = "state";
+
+// Calls `see` with every version of the rows that the key finds, also of those that are gone.
+template <typename See>
+void scan_versions(Oid catalog, Oid index, ScanKeyData key, See see)
+{
+    Relation relation = table_open(catalog, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(relation, index, true, SnapshotAny, 1, &key);
+    for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));) {
+        see(tuple);
+    }
+    systable_endscan(scan);
+    table_close(relation, AccessShareLock);
+}
+
+// True when that version was there before this transaction, which removed or replaced it.
+bool removed_here(HeapTuple tuple)
+{
+    const HeapTupleHeader header = tuple->t_data;
+    return (header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
+           !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
+           TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header)) &&
+           !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header));
+}
+
+// True when a file of this relation, or the whole extension, is replaced by this transaction.
+bool replaced_here(Oid relation, Oid file)
+{
+    bool replaced = false;
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(relation));
+    scan_versions(RelationRelationId, ClassOidIndexId, key, [&](HeapTuple tuple) {
+        const auto* row = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+        replaced = replaced || (removed_here(tuple) && row->relfilenode != file);
+    });
+    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+                CStringGetDatum("flakeid"));
+    scan_versions(ExtensionRelationId, ExtensionNameIndexId, key, [&](HeapTuple tuple) {
+        replaced = replaced || removed_here(tuple);
+    });
+    return replaced;
+}
+
+bool made_here(Oid relation)
+{
+    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+    const bool made =
+        HeapTupleIsValid(tuple) &&
+        TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+    if (HeapTupleIsValid(tuple)) {
+        ReleaseSysCache(tuple);
+    }
+    return made;
+}
+
+[[noreturn]] void throw_state_missing()
+{
+    const char* version = "unknown";
+    Relation relation = table_open(ExtensionRelationId, AccessShareLock);
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+                CStringGetDatum("flakeid"));
+    SysScanDesc scan =
+        systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
+    HeapTuple tuple = systable_getnext(scan);
+    bool null = true;
+    const Datum value =
+        HeapTupleIsValid(tuple)
+            ? heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(relation), &null)
+            : static_cast<Datum>(0);
+    if (!null) {
+        version = TextDatumGetCString(value);
+    }
+    systable_endscan(scan);
+    table_close(relation, AccessShareLock);
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("extension flakeid of this database does not fit the library"),
+            errdetail("The SQL objects are of version %s, the library is of version %s.", version,
+                      FLAKEID_VERSION),
+            strcmp(version, FLAKEID_VERSION) == 0
+                ? errhint("Schema flakeid or its view state is missing: restore the database.")
+                : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
+}
+
+// Where this server's files are: the machine, and the data directory as the file system numbers it,
+// which every way of copying files changes.
+int64_t place_here()
+{
+    static int64_t place;
+    if (place == 0) {
+        struct stat status {};
+        uint64_t file = stat("PG_VERSION", &status) == 0 ? status.st_ino : 0;
+        char machine[64] = {};
+        FILE* id = AllocateFile("/etc/machine-id", "r");
+        if (id != nullptr) {
+            if (fgets(machine, sizeof machine, id) == nullptr) {
+                machine[0] = '\0';
+            }
+            FreeFile(id);
+        }
+        const uint64_t hash = hash_bytes_extended(reinterpret_cast<unsigned char*>(machine),
+                                                  sizeof machine, file);
+        place = static_cast<int64_t>(hash >> 1 | 1);
+    }
+    return place;
+}
+
+// The numbers on a page, or nullptr when it holds anything else than one row of them.
+int64_t* cells(Page page)
+{
+    HeapTupleHeader row = nullptr;
+    if (PageIsNew(page)) {
+        return nullptr;
+    }
+    for (OffsetNumber at = FirstOffsetNumber; at <= PageGetMaxOffsetNumber(page); at++) {
+        ItemId item = PageGetItemId(page, at);
+        if (!ItemIdIsNormal(item)) {
+            continue;
+        }
+        auto* header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+        if (row != nullptr || HeapTupleHeaderGetNatts(header) != durable_cells ||
+            (header->t_infomask & HEAP_HASNULL) != 0 ||
+            ItemIdGetLength(item) != header->t_hoff + sizeof(Durable)) {
+            return nullptr;
+        }
+        row = header;
+    }
+    return row == nullptr
+               ? nullptr
+               : reinterpret_cast<int64_t*>(reinterpret_cast<char*>(row) + row->t_hoff);
+}
+
+} // namespace
+
+uint64_t durable_check(const Durable& durable)
+{
+    return hash_bytes_extended(reinterpret_cast<const unsigned char*>(&durable),
+                               offsetof(Durable, check), 0) &
+           PG_INT64_MAX;
+}
+
+Origin durable_origin_here()
+{
+    return {GetWALInsertionTimeLine(), place_here()};
+}
+
+DurablePage durable_open(int buffer_lock, LOCKMODE mode)
+{
+    const Oid schema = get_namespace_oid(schema_name, true);
+    const Oid oid = OidIsValid(schema) ? get_relname_relid(relation_name, schema) : InvalidOid;
+    if (!OidIsValid(oid) || get_rel_relkind(oid) != RELKIND_MATVIEW) {
+        throw_state_missing();
+    }
+    DurablePage page{relation_open(oid, mode), InvalidBuffer};
+    if (RelationGetNumberOfBlocks(page.relation) > 0) {
+        page.buffer = ReadBuffer(page.relation, 0);
+        LockBuffer(page.buffer, buffer_lock);
+    }
+    return page;
+}
+
+bool durable_read(const DurablePage& page, Durable* durable)
+{
+    *durable = Durable{};
+    const int64_t* found =
+        BufferIsValid(page.buffer) ? cells(BufferGetPage(page.buffer)) : nullptr;
+    if (found == nullptr) {
+        return false;
+    }
+    memcpy(durable, found, sizeof *durable);
+    if (durable_check(*durable) != static_cast<uint64_t>(durable->check)) {
+        *durable = Durable{};
+        return false;
+    }
+    return true;
+}
+
+void durable_write(const DurablePage& page, Durable durable)
+{
+    durable.check = static_cast<int64_t>(durable_check(durable));
+    GenericXLogState* record = GenericXLogStart(page.relation);
+    memcpy(cells(GenericXLogRegisterBuffer(record, page.buffer, 0)), &durable, sizeof durable);
+    GenericXLogFinish(record);
+}
+
+void durable_flush(const DurablePage& page)
+{
+    if (BufferIsValid(page.buffer)) {
+        const XLogRecPtr lsn = PageGetLSN(BufferGetPage(page.buffer));
+        UnlockReleaseBuffer(page.buffer);
+        if (!RecoveryInProgress()) {
+            XLogFlush(lsn);
+        }
+    }
+}
+
+void durable_close(const DurablePage& page, LOCKMODE mode)
+{
+    relation_close(page.relation, mode);
+}
+
+Oid durable_file(const DurablePage& page)
+{
+    return relation_file(page.relation);
+}
+
+Standing durable_standing(const DurablePage& page)
+{
+    const Oid relation = RelationGetRelid(page.relation);
+    return !made_here(relation)                                 ? Standing::settled
+           : replaced_here(relation, durable_file(page)) ? Standing::replacing
+                                                                : Standing::fresh;
+}
+
+void throw_state_lost()
+{
+    ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED),
+            errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),
+            errdetail("Nobody knows up to when ids of this database were made: flakeid.state was "
+                      "emptied or changed by something else than flakeid."),
+            errhint("As a superuser run REFRESH MATERIALIZED VIEW flakeid.state; and then "
+                    "SELECT flake_raise_horizon(now() + '1 min'), or with a later moment if "
+                    "an id was stamped after it."));
+}
+
+void throw_state_replaced()
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("cannot make ids in the transaction that replaces the durable state of flakeid"),
+            errdetail("It dropped, updated or rewrote the extension, and may still be rolled back."),
+            errhint("Commit first."));
+}
+
+} // namespace flakeid

@@ -1,0 +1,74 @@
+// What flakeid keeps of a database whatever happens: one row of numbers in flakeid.state.
+//
+// flakeid.state is a materialized view, because the server itself refuses everybody else's writes
+// to one: INSERT, UPDATE, TRUNCATE, publications and subscriptions do not reach it, and pg_dump
+// leaves it out. Its row is changed in place by generic WAL records, which need no transaction, and
+// is part of no row version: what a transaction that is rolled back wrote there stays. What copies
+// the row (VACUUM FULL, a tablespace, REFRESH, which asks flakeid.state_now()) copies the numbers.
+//
+// Locking: whoever reads or writes the numbers holds the lock of the page, in which nothing waits,
+// flushes or raises an error. Whoever relies on what he wrote or read flushes up to the page's LSN
+// first. The lock of the relation is held until what follows from the numbers is published.
+#pragma once
+
+#include "core/stamp.hpp"
+#include "server.hpp"
+
+#include <type_traits>
+
+namespace flakeid {
+
+// One column of flakeid.state each, in this order.
+struct Durable {
+    int64_t stamp[horizon_kinds]; // no id was ever stamped after it
+    Origin origin;                // of the server that wrote it
+    int64_t lease_clock_us;       // how far the clock of leases was
+    int64_t lease_rest_us;        // since when nothing is handed out; 0: it is
+    int64_t lease_origin;         // where leases were handed out; 0: nowhere
+    int64_t lease_hold_s;         // the longest that a lease may have counted, ever
+    int64_t lost;                 // not 0: nobody knows the stamps
+    int64_t check;                // hash of all before
+};
+constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
+static_assert(std::is_trivially_copyable_v<Durable> && sizeof(Durable) == 80);
+
+// Where this server's writes come from.
+Origin durable_origin_here();
+
+uint64_t durable_check(const Durable& durable);
+
+struct DurablePage {
+    Relation relation;
+    Buffer buffer; // invalid where there is no page
+};
+
+// Opens and locks flakeid.state. An error when the extension of this database is another version's
+// or was damaged.
+DurablePage durable_open(int buffer_lock, LOCKMODE mode = AccessShareLock);
+
+// False when there is no row, or not one that flakeid wrote: `durable` is zero then.
+bool durable_read(const DurablePage& page, Durable* durable);
+
+// The page must be locked exclusively and have a row.
+void durable_write(const DurablePage& page, Durable durable);
+
+// Unlocks the page and flushes what it says. The relation stays locked.
+void durable_flush(const DurablePage& page);
+void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
+
+// What becomes of the file that holds the row when the current transaction is rolled back.
+enum class Standing {
+    settled,   // it stays
+    fresh,     // it goes, and nothing comes in its place
+    replacing, // it goes, and the state before this transaction comes back
+};
+
+Standing durable_standing(const DurablePage& page);
+
+// Tells that file from others of the database.
+Oid durable_file(const DurablePage& page);
+
+[[noreturn]] void throw_state_lost();
+[[noreturn]] void throw_state_replaced();
+
+} // namespace flakeid
