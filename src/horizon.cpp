@@ -68,7 +68,7 @@ Relation open_sequence(const char* name, Oid function, LOCKMODE mode)
     return relation_open(relation, mode);
 }
 
-Pages open_pages(Oid function, int lock, LOCKMODE mode = AccessShareLock)
+Pages open_pages(Oid function, BufferLockMode lock, LOCKMODE mode = AccessShareLock)
 {
     Pages pages;
     pages.mode = mode;

@@ -6,6 +6,7 @@ extern "C" {
 #include "postgres.h"
 
 #include "access/generic_xlog.h"
+#include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/relation.h"
 #include "access/xlog.h"
@@ -34,6 +35,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/wait_event.h"
 }
 
@@ -66,6 +68,11 @@ inline config_generic** get_guc_variables(int* count)
 #define function_aclcheck(oid, role, mode) pg_proc_aclcheck(oid, role, mode)
 #else
 #define function_aclcheck(oid, role, mode) object_aclcheck(ProcedureRelationId, oid, role, mode)
+#endif
+
+// The modes of a buffer lock are an enum since 19.
+#if PG_VERSION_NUM < 190000
+using BufferLockMode = int;
 #endif
 
 // What the server looks up in the library; all else is hidden. PGDLLEXPORT does this since 16
