@@ -131,6 +131,21 @@ Expr* compare(Node* id, const char* op, const char* bound, Oid schema, Node* ran
                          call, InvalidOid, InvalidOid);
 }
 
+// Null when one of its arguments cannot be evaluated twice.
+Node* between_bounds(const FuncExpr* call)
+{
+    auto* id = static_cast<Node*>(linitial(call->args));
+    auto* range = static_cast<Node*>(lsecond(call->args));
+    if (contain_volatile_functions(id) || contain_volatile_functions(range) ||
+        contain_subplans(id) || contain_subplans(range)) {
+        return nullptr;
+    }
+    const Oid schema = get_func_namespace(call->funcid);
+    return reinterpret_cast<Node*>(
+        make_andclause(list_make2(compare(id, ">=", "flake_range_floor", schema, range),
+                                  compare(id, "<=", "flake_range_ceil", schema, range))));
+}
+
 } // namespace
 
 FLAKEID_FUNCTION(flakeid_floor)
@@ -171,19 +186,9 @@ FLAKEID_FUNCTION(flakeid_in_range)
 FLAKEID_FUNCTION(flakeid_in_range_support)
 {
     auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-    if (!IsA(request, SupportRequestSimplify)) {
-        return PointerGetDatum(nullptr);
+    Node* simpler = nullptr;
+    if (IsA(request, SupportRequestSimplify)) {
+        simpler = between_bounds(reinterpret_cast<SupportRequestSimplify*>(request)->fcall);
     }
-    const FuncExpr* call = reinterpret_cast<SupportRequestSimplify*>(request)->fcall;
-    auto* id = static_cast<Node*>(linitial(call->args));
-    auto* range = static_cast<Node*>(lsecond(call->args));
-    // Each argument is evaluated twice.
-    if (contain_volatile_functions(id) || contain_volatile_functions(range) ||
-        contain_subplans(id) || contain_subplans(range)) {
-        return PointerGetDatum(nullptr);
-    }
-    const Oid schema = get_func_namespace(call->funcid);
-    return PointerGetDatum(
-        make_andclause(list_make2(compare(id, ">=", "flake_range_floor", schema, range),
-                                  compare(id, "<=", "flake_range_ceil", schema, range))));
+    return PointerGetDatum(simpler);
 }

@@ -168,7 +168,7 @@ Origin durable_origin_here()
     return {GetWALInsertionTimeLine(), place_here()};
 }
 
-DurablePage durable_open(int buffer_lock, LOCKMODE mode)
+DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
     const Oid schema = get_namespace_oid(schema_name, true);
     const Oid oid = OidIsValid(schema) ? get_relname_relid(relation_name, schema) : InvalidOid;

@@ -44,7 +44,7 @@ struct DurablePage {
 
 // Opens and locks flakeid.state. An error when the extension of this database is another version's
 // or was damaged.
-DurablePage durable_open(int buffer_lock, LOCKMODE mode = AccessShareLock);
+DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode = AccessShareLock);
 
 // False when there is no row, or not one that flakeid wrote: `durable` is zero then.
 bool durable_read(const DurablePage& page, Durable* durable);

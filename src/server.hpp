@@ -14,7 +14,6 @@ extern "C" {
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
-#include "commands/sequence.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
@@ -36,6 +35,7 @@ extern "C" {
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/wait_event.h"
 }
 
@@ -79,6 +79,11 @@ inline Oid relation_file(Relation relation)
     return relation->rd_locator.relNumber;
 #endif
 }
+
+// The modes of a buffer lock are an enum since 19.
+#if PG_VERSION_NUM < 190000
+using BufferLockMode = int;
+#endif
 
 // What the server looks up in the library; all else is hidden. PGDLLEXPORT does this since 16
 // (commit 089480c077).
