@@ -1,6 +1,7 @@
 // Finding ids by time: flake_floor, flake_ceil and id <@ tstzrange, which the planner rewrites to
 // comparisons with them, so that indexes and partition pruning serve.
 #include "clock.hpp"
+#include "member.hpp"
 #include "reader.hpp"
 
 extern "C" {
@@ -120,13 +121,11 @@ Oid int8_operator(const char* name)
         list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup(name))), INT8OID, INT8OID);
 }
 
-Expr* compare(Node* id, const char* op, const char* bound, Oid schema, Node* range)
+Expr* compare(Node* id, const char* op, Oid bound, Node* range)
 {
-    Oid argument = exprType(range);
-    List* name = list_make2(makeString(get_namespace_name(schema)), makeString(pstrdup(bound)));
-    Expr* call = reinterpret_cast<Expr*>(makeFuncExpr(
-        LookupFuncName(name, 1, &argument, false), INT8OID, list_make1(copyObjectImpl(range)),
-        InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+    Expr* call =
+        reinterpret_cast<Expr*>(makeFuncExpr(bound, INT8OID, list_make1(copyObjectImpl(range)),
+                                             InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
     return make_opclause(int8_operator(op), BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)),
                          call, InvalidOid, InvalidOid);
 }
@@ -182,8 +181,8 @@ FLAKEID_FUNCTION(flakeid_in_range_support)
         contain_subplans(id) || contain_subplans(range)) {
         return PointerGetDatum(nullptr);
     }
-    const Oid schema = get_func_namespace(call->funcid);
-    return PointerGetDatum(
-        make_andclause(list_make2(compare(id, ">=", "flake_range_floor", schema, range),
-                                  compare(id, "<=", "flake_range_ceil", schema, range))));
+    const Oid floor = member_beside(call->funcid, "flake_range_floor", TSTZRANGEOID);
+    const Oid ceil = member_beside(call->funcid, "flake_range_ceil", TSTZRANGEOID);
+    return PointerGetDatum(make_andclause(
+        list_make2(compare(id, ">=", floor, range), compare(id, "<=", ceil, range))));
 }
