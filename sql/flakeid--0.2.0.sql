@@ -236,14 +236,30 @@ CREATE FUNCTION flake_in_range(id pg_catalog.int8, during pg_catalog.tstzrange) 
     SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_in_range(pg_catalog.int8, pg_catalog.tstzrange) IS 'implementation of <@ operator';
 
+CREATE FUNCTION flake_range_contains(during pg_catalog.tstzrange, id pg_catalog.int8) RETURNS pg_catalog.bool
+    AS 'MODULE_PATHNAME', 'flakeid_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
+    SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_range_contains(pg_catalog.tstzrange, pg_catalog.int8) IS 'implementation of @> operator';
+
 CREATE OPERATOR <@ (
     LEFTARG = pg_catalog.int8,
     RIGHTARG = pg_catalog.tstzrange,
     FUNCTION = flake_in_range,
+    COMMUTATOR = @>,
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
 COMMENT ON OPERATOR <@ (pg_catalog.int8, pg_catalog.tstzrange) IS 'an id of flakeid.layout was stamped in the range';
+
+CREATE OPERATOR @> (
+    LEFTARG = pg_catalog.tstzrange,
+    RIGHTARG = pg_catalog.int8,
+    FUNCTION = flake_range_contains,
+    COMMUTATOR = <@,
+    RESTRICT = pg_catalog.contsel,
+    JOIN = pg_catalog.contjoinsel
+);
+COMMENT ON OPERATOR @> (pg_catalog.tstzrange, pg_catalog.int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
 
 -- Layouts, settings and counters
 

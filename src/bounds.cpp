@@ -1,6 +1,7 @@
 // Finding ids by time: flake_floor, flake_ceil and id <@ tstzrange, which the planner rewrites to
 // comparisons with them, so that indexes and partition pruning serve.
 #include "clock.hpp"
+#include "member.hpp"
 #include "reader.hpp"
 
 extern "C" {
@@ -8,10 +9,13 @@ extern "C" {
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/rangetypes.h"
 #include "utils/typcache.h"
 }
+
+#include <utility>
 
 using namespace flakeid;
 
@@ -120,30 +124,52 @@ Oid int8_operator(const char* name)
         list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup(name))), INT8OID, INT8OID);
 }
 
-Expr* compare(Node* id, const char* op, const char* bound, Oid schema, Node* range)
+Expr* compare(Node* id, const char* op, Oid bound, Node* range)
 {
-    Oid argument = exprType(range);
-    List* name = list_make2(makeString(get_namespace_name(schema)), makeString(pstrdup(bound)));
-    Expr* call = reinterpret_cast<Expr*>(makeFuncExpr(
-        LookupFuncName(name, 1, &argument, false), INT8OID, list_make1(copyObjectImpl(range)),
-        InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+    Expr* call =
+        reinterpret_cast<Expr*>(makeFuncExpr(bound, INT8OID, list_make1(copyObjectImpl(range)),
+                                             InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
     return make_opclause(int8_operator(op), BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)),
                          call, InvalidOid, InvalidOid);
 }
 
-// Null when one of its arguments cannot be evaluated twice.
-Node* between_bounds(const FuncExpr* call)
+// True when evaluating an argument twice costs next to nothing; the planner's own bound for a
+// parameter that an inlined SQL function names twice.
+bool cheap(PlannerInfo* root, Node* argument)
+{
+    QualCost cost;
+    cost_qual_eval(&cost, list_make1(argument), root);
+    return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
+}
+
+bool repeatable(Node* argument)
+{
+    return !contain_volatile_functions(argument) && !contain_subplans(argument);
+}
+
+// Null when an argument must not, or need not, be evaluated twice. A range that no row changes is
+// so once a scan, where it would be once a row without an index.
+Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
 {
     auto* id = static_cast<Node*>(linitial(call->args));
     auto* range = static_cast<Node*>(lsecond(call->args));
-    if (contain_volatile_functions(id) || contain_volatile_functions(range) ||
-        contain_subplans(id) || contain_subplans(range)) {
+    if (exprType(id) == TSTZRANGEOID) {
+        std::swap(id, range);
+    }
+    if (!repeatable(id) || !repeatable(range) || !cheap(root, id) ||
+        (contain_var_clause(range) && !cheap(root, range))) {
         return nullptr;
     }
-    const Oid schema = get_func_namespace(call->funcid);
-    return reinterpret_cast<Node*>(
-        make_andclause(list_make2(compare(id, ">=", "flake_range_floor", schema, range),
-                                  compare(id, "<=", "flake_range_ceil", schema, range))));
+    const Oid floor = member_beside(call->funcid, "flake_range_floor", TSTZRANGEOID);
+    const Oid ceil = member_beside(call->funcid, "flake_range_ceil", TSTZRANGEOID);
+    return reinterpret_cast<Node*>(make_andclause(
+        list_make2(compare(id, ">=", floor, range), compare(id, "<=", ceil, range))));
+}
+
+bool contained(FunctionCallInfo fcinfo, int64_t id, RangeType* range)
+{
+    const IdRange ids = ids_in_range(reader_of(fcinfo, 2), range);
+    return ids.first <= id && id <= ids.last;
 }
 
 } // namespace
@@ -176,19 +202,24 @@ FLAKEID_FUNCTION(flakeid_range_ceil)
 
 FLAKEID_FUNCTION(flakeid_in_range)
 {
-    const int64_t id = PG_GETARG_INT64(0);
-    const IdRange ids = ids_in_range(reader_of(fcinfo, 2), PG_GETARG_RANGE_P(1));
-    return BoolGetDatum(ids.first <= id && id <= ids.last);
+    return BoolGetDatum(contained(fcinfo, PG_GETARG_INT64(0), PG_GETARG_RANGE_P(1)));
 }
 
-// Rewrites id <@ range to id >= flake_range_floor(range) AND id <= flake_range_ceil(range). The
-// calls stay calls of STABLE functions, so that a cached plan follows a change of flakeid.layout.
+FLAKEID_FUNCTION(flakeid_range_contains)
+{
+    return BoolGetDatum(contained(fcinfo, PG_GETARG_INT64(1), PG_GETARG_RANGE_P(0)));
+}
+
+// Rewrites id <@ range, and range @> id, to id >= flake_range_floor(range) AND
+// id <= flake_range_ceil(range). The calls stay calls of STABLE functions, so that a cached plan
+// follows a change of flakeid.layout.
 FLAKEID_FUNCTION(flakeid_in_range_support)
 {
     auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-    Node* simpler = nullptr;
+    Node* replacement = nullptr;
     if (IsA(request, SupportRequestSimplify)) {
-        simpler = between_bounds(reinterpret_cast<SupportRequestSimplify*>(request)->fcall);
+        const auto* simplify = reinterpret_cast<SupportRequestSimplify*>(request);
+        replacement = between_bounds(simplify->root, simplify->fcall);
     }
-    return PointerGetDatum(simpler);
+    return PointerGetDatum(replacement);
 }

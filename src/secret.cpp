@@ -1,5 +1,6 @@
 #include "secret.hpp"
 
+#include "member.hpp"
 #include "shared.hpp"
 
 #include <fcntl.h>
@@ -20,13 +21,29 @@ constexpr char file_hint[] =
     "the old one; for a new installation, as the user that runs the server: (umask 077; openssl "
     "rand -hex 16 > FILE)";
 
+// What is wrong with the file, under the name of a system error or, with 0, of a bad configuration.
+// Its path, `detail` and `hint` are for those who may see flakeid.secret_file, and for the log.
+[[noreturn]] void refuse_file(int system_error, const char* message, const char* detail,
+                              const char* hint)
+{
+    const bool shown = client_sees_settings();
+    const char* text = psprintf("%s%sThe file is \"%s\".", detail, detail[0] != '\0' ? " " : "",
+                                settings.secret_file);
+    errno = system_error;
+    ereport(ERROR,
+            system_error != 0 ? errcode_for_file_access() : errcode(ERRCODE_CONFIG_FILE_ERROR),
+            system_error != 0 ? errmsg("%s: %m", message) : errmsg("%s", message),
+            shown ? errdetail("%s", text) : errdetail_log("%s", text),
+            errhint("%s", shown ? hint : "The administrator finds the file in the server's log."));
+    pg_unreachable();
+}
+
 // Opens, checks and reads the file, and leaves nothing of it behind but `bytes`.
 void read_secret_file(const char* file, unsigned char* bytes)
 {
     const int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
-        ereport(ERROR, errcode_for_file_access(),
-                errmsg("could not open secret file \"%s\": %m", file), errhint("%s", file_hint));
+        refuse_file(errno, "could not open the secret file", "", file_hint);
     }
     struct stat status;
     char text[2 * sparx_key_bytes + 2]; // one more than a secret and a newline
@@ -50,23 +67,18 @@ void read_secret_file(const char* file, unsigned char* bytes)
         wipe(text, sizeof text);
     }
     if (known && !S_ISREG(status.st_mode)) {
-        ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
-                errmsg("secret file \"%s\" is not a regular file", file), errhint("%s", file_hint));
+        refuse_file(0, "the secret file is not a regular file", "", file_hint);
     }
     if (known && !safe) {
-        ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
-                errmsg("secret file \"%s\" has group or world access", file),
-                errhint("Run: chmod 600 %s", file));
+        refuse_file(0, "the secret file has group or world access", "",
+                    psprintf("Run: chmod 600 %s", file));
     }
     if (length < 0) {
-        errno = read_error;
-        ereport(ERROR, errcode_for_file_access(),
-                errmsg("could not read secret file \"%s\": %m", file));
+        refuse_file(read_error, "could not read the secret file", "", file_hint);
     }
     if (!parsed) {
-        ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
-                errmsg("secret file \"%s\" does not hold a secret", file), errdetail("%s", reason),
-                errhint("A secret is 32 hexadecimal digits, or exactly 16 characters."));
+        refuse_file(0, "the secret file does not hold a secret", reason,
+                    "A secret is 32 hexadecimal digits, or exactly 16 characters.");
     }
 }
 
@@ -89,13 +101,10 @@ void load_key()
         if (!shared_secret_mark(settings.secret_file,
                                 sparx_encrypt(expanded_secret.key, marked_block))) {
             forget_key();
-            ereport(
-                ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
-                errmsg("secret file \"%s\" has changed since the server first read it",
-                       settings.secret_file),
-                errdetail("Ids enciphered with one secret cannot be read with another."),
-                errhint("Put the old secret back. To change to a new one on purpose, write it to "
-                        "a new file and set flakeid.secret_file to that."));
+            refuse_file(0, "the secret file has changed since the server first read it",
+                        "Ids enciphered with one secret cannot be read with another.",
+                        "Put the old secret back. To change to a new one on purpose, write it to "
+                        "a new file and set flakeid.secret_file to that.");
         }
     } else if (settings.has_secret) {
         if (!settings.preloaded) {
@@ -125,10 +134,7 @@ void forget_key()
 
 void check_decrypt_right(FunctionCallInfo fcinfo, Oid user)
 {
-    Oid argument = INT8OID;
-    char* schema = get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
-    List* name = list_make2(makeString(schema), makeString(pstrdup("flake_decrypt")));
-    const Oid function = LookupFuncName(name, 1, &argument, false);
+    const Oid function = member_beside(fcinfo->flinfo->fn_oid, "flake_decrypt", INT8OID);
     if (function_aclcheck(function, user, ACL_EXECUTE) != ACLCHECK_OK) {
         ereport(
             ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -137,7 +143,8 @@ void check_decrypt_right(FunctionCallInfo fcinfo, Oid user)
                       "flake_decrypt(bigint); an index on such a reader needs it for every role "
                       "that inserts and for the table's owner."),
             errhint("GRANT EXECUTE ON FUNCTION %s.flake_decrypt(bigint) TO %s;",
-                    quote_identifier(schema), quote_identifier(GetUserNameFromId(user, false))));
+                    quote_identifier(get_namespace_name(get_func_namespace(function))),
+                    quote_identifier(GetUserNameFromId(user, false))));
     }
 }
 

@@ -4,6 +4,10 @@
 #include "lease.hpp"
 #include "secret.hpp"
 
+extern "C" {
+#include "catalog/pg_authid.h"
+}
+
 namespace flakeid {
 
 Settings settings;
@@ -391,6 +395,11 @@ bool parse_secret(const char* text, size_t length, unsigned char* key, const cha
         key[i / 2] = static_cast<unsigned char>(i % 2 == 0 ? digit << 4 : key[i / 2] | digit);
     }
     return true;
+}
+
+bool client_sees_settings()
+{
+    return has_privs_of_role(GetOuterUserId(), ROLE_PG_READ_ALL_SETTINGS);
 }
 
 void settings_init()

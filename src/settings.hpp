@@ -47,6 +47,10 @@ extern Settings settings;
 // server has put the default in its place, with no more than a warning.
 void require_good_settings();
 
+// True when whom the session speaks for may see settings that are shown to superusers only: the role
+// of SET ROLE, and never that of a SECURITY DEFINER function.
+bool client_sees_settings();
+
 // Declares the settings to the server.
 void settings_init();
 

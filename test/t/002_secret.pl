@@ -65,7 +65,8 @@ is($node->safe_psql('postgres', "SET flakeid.secret_file = '$good';
 	't|t', 'the whole layout uses it');
 
 # Everything wrong with a file, each in a session that has used a good one before
-sub wrong { my ($text) = @_; return "F0000: secret file \"$dir/wrong\" does not hold a secret\ndetail: $text\n$hint_form" }
+my $the_wrong = "The file is \"$dir/wrong\".";
+sub wrong { my ($text) = @_; return "F0000: the secret file does not hold a secret\ndetail: $text $the_wrong\n$hint_form" }
 my $length = 'The secret has the wrong length.';
 my $digit = 'The secret has 32 characters, but not all of them are hexadecimal digits.';
 my @bad = (
@@ -86,10 +87,10 @@ my @bad = (
 for my $mode (0640, 0620, 0610, 0604, 0602, 0601, 0660, 0644, 0777)
 {
 	push @bad, [ sprintf('mode %o', $mode), $known[1]{secret},
-		"F0000: secret file \"$dir/wrong\" has group or world access\nhint: Run: chmod 600 $dir/wrong", $mode ];
+		"F0000: the secret file has group or world access\ndetail: $the_wrong\nhint: Run: chmod 600 $dir/wrong", $mode ];
 }
 push @bad, [ 'no right for the server', $known[1]{secret},
-	"42501: could not open secret file \"$dir/wrong\": Permission denied\n$hint_file", 0000 ];
+	"42501: could not open the secret file: Permission denied\ndetail: $the_wrong\n$hint_file", 0000 ];
 for my $bad (@bad)
 {
 	my ($what, $text, $expected, $mode) = @$bad;
@@ -101,21 +102,21 @@ for my $bad (@bad)
 	is(refusal($node, "SET flakeid.secret_file = '$dir/wrong'; SELECT flake_next('randflake')"), $expected, 'for flake_next too');
 }
 unlink "$dir/wrong";
-my $missing = "58P01: could not open secret file \"$dir/wrong\": No such file or directory\n$hint_file";
+my $missing = "58P01: could not open the secret file: No such file or directory\ndetail: $the_wrong\n$hint_file";
 is(in_use($node, "SET flakeid.secret_file = '$good'; SELECT flake_encrypt(5); SET flakeid.secret_file = '$dir/wrong';"), $missing, 'no file');
 mkdir "$dir/wrong", 0700;
-my $not_regular = "F0000: secret file \"$dir/wrong\" is not a regular file\n$hint_file";
+my $not_regular = "F0000: the secret file is not a regular file\ndetail: $the_wrong\n$hint_file";
 is(in_use($node, "SET flakeid.secret_file = '$dir/wrong';"), $not_regular, 'a directory');
 rmdir "$dir/wrong";
 system('mkfifo', '-m', '600', "$dir/wrong") == 0 or die $!;
 is(in_use($node, "SET flakeid.secret_file = '$dir/wrong';"), $not_regular, 'a pipe, without waiting for it');
 unlink "$dir/wrong";
-is(in_use($node, "SET flakeid.secret_file = '/dev/null';"), "F0000: secret file \"/dev/null\" is not a regular file\n$hint_file", 'a device');
+is(in_use($node, "SET flakeid.secret_file = '/dev/null';"), "F0000: the secret file is not a regular file\ndetail: The file is \"/dev/null\".\n$hint_file", 'a device');
 is(refusal($node, "SET flakeid.secret_file = '$dir/wrong'; SELECT flake_next(), flake_node(5)"), '', 'plain layouts do not ask for it');
 
 # A file that changes under a running server
-my $changed = "F0000: secret file \"$good\" has changed since the server first read it\n"
-  . "detail: Ids enciphered with one secret cannot be read with another.\n"
+my $changed = "F0000: the secret file has changed since the server first read it\n"
+  . "detail: Ids enciphered with one secret cannot be read with another. The file is \"$good\".\n"
   . "hint: Put the old secret back. To change to a new one on purpose, write it to a new file and set flakeid.secret_file to that.";
 my $use_good = "SET flakeid.secret_file = '$good';";
 my $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -144,6 +145,19 @@ is(in_use($node, ''), 3, 'ALTER DATABASE sets it');
 is(in_use($node, '', 'other'), $none, 'for that database');
 is(refusal($node, "SELECT flake_next('randflake')", user => 'ordinary'), '', 'an ordinary role generates with it');
 is(refusal($node, "SET flakeid.secret_file = ''; SELECT flake_next('randflake')", user => 'ordinary'), '', 'and cannot take it away');
+
+# What is wrong with the file is told to everyone, where it lies to those who may see settings.
+chmod 0640, $good;
+my $told = "F0000: the secret file has group or world access\nhint: The administrator finds the file in the server's log.";
+my $logged = -s $node->logfile;
+is(refusal($node, "SELECT flake_next('randflake')", user => 'ordinary'), $told, 'an ordinary role is not told the path');
+is(refusal($node, "SET ROLE ordinary; SELECT flake_next('randflake')"), $told, 'nor a superuser who has become one');
+$node->safe_psql('postgres', "CREATE FUNCTION as_definer() RETURNS flake LANGUAGE plpgsql SECURITY DEFINER AS
+	\$\$ BEGIN RETURN flake_next('randflake'); END \$\$");
+is(refusal($node, 'SELECT as_definer()', user => 'ordinary'), $told, 'nor through a function of a superuser');
+like(slurp_file($node->logfile, $logged), qr/DETAIL:  The file is "\Q$good\E"/, 'the log says it');
+like(refusal($node, "SELECT flake_next('randflake')", user => 'monitor'), qr/detail: The file is "\Q$good\E"/, 'and a monitor is');
+chmod 0600, $good;
 
 # flakeid.secret without preloading: an error that names secret_file, since anybody can see it
 my $not_preloaded = "F0000: flakeid.secret needs flakeid in shared_preload_libraries\n"

@@ -1,0 +1,26 @@
+#include "member.hpp"
+
+extern "C" {
+#include "catalog/dependency.h"
+}
+
+namespace flakeid {
+
+Oid member_beside(Oid function, const char* name, Oid argument)
+{
+    const Oid found = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+                                      PointerGetDatum(buildoidvector(&argument, 1)),
+                                      ObjectIdGetDatum(get_func_namespace(function)));
+    const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
+    if (!OidIsValid(found) || !OidIsValid(extension) ||
+        getExtensionOfObject(ProcedureRelationId, found) != extension) {
+        ereport(
+            ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
+            errmsg("function %s does not stand beside function %s", name, get_func_name(function)),
+            errdetail("Both belong to extension flakeid, in one schema."),
+            errhint("Call the functions that CREATE EXTENSION flakeid made."));
+    }
+    return found;
+}
+
+} // namespace flakeid
