@@ -5,10 +5,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
-use Torture::Scenarios;
+use Torture::Scenario::ClockMoves;
+use Torture::Scenario::OddClocks;
 
-Torture::Scenarios::clock_moves($_, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
-Torture::Scenarios::odd_clocks($_, ids => 10_000) for qw(snowflake randflake);
-Torture::Scenarios::session_cache('snowflake');
-Torture::Scenarios::slow_then_fast('randflake', ids => 190_000);
+clock_moves($_, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
+odd_clocks($_, ids => 10_000) for qw(snowflake randflake);
+session_cache('snowflake');
+slow_then_fast('randflake', ids => 190_000);
 done_testing();

@@ -5,13 +5,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
-use Torture::Scenarios;
+use Torture::Scenario::Crashes;
 
 my $preload = 0;
 for (qw(snowflake sonyflake randflake rollback2))
 {
-	Torture::Scenarios::crashes($_, kills => 3, ids => 10_000, preload => $preload = !$preload);
+	crashes($_, kills => 3, ids => 10_000, preload => $preload = !$preload);
 }
-Torture::Scenarios::created_again($_) for qw(snowflake randflake);
-Torture::Scenarios::unflushed($_, rounds => 1, ids => 10_000) for qw(snowflake randflake rollback2);
+created_again($_) for qw(snowflake randflake);
+unflushed($_, rounds => 1, ids => 10_000) for qw(snowflake randflake rollback2);
 done_testing();

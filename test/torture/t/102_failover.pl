@@ -5,7 +5,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
-use Torture::Scenarios;
+use Torture::Scenario::Failover;
 
-Torture::Scenarios::failover($_, rounds => 1, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
+failover($_, rounds => 1, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
 done_testing();

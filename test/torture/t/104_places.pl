@@ -5,7 +5,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
-use Torture::Scenarios;
+use Torture::Scenario::Places;
 
-Torture::Scenarios::places($_, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
+places($_, ids => 10_000) for qw(snowflake sonyflake randflake rollback2);
 done_testing();

@@ -5,8 +5,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
-use Torture::Scenarios;
+use Torture::Scenario::Waits;
 
-Torture::Scenarios::waits($_, ids => 10_000) for qw(snowflake randflake);
-Torture::Scenarios::counters('snowflake');
+waits($_, ids => 10_000) for qw(snowflake randflake);
+counters('snowflake');
 done_testing();

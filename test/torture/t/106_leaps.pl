@@ -5,8 +5,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
-use Torture::Scenarios;
+use Torture::Scenario::Leaps;
 
-Torture::Scenarios::leaps($_, ids => 10_000) for qw(snowflake rollback2);
-Torture::Scenarios::back_field($_) for qw(rollback2 rollback3);
+leaps($_, ids => 10_000) for qw(snowflake rollback2);
+back_field($_) for qw(rollback2 rollback3);
 done_testing();

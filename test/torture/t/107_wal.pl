@@ -5,7 +5,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
-use Torture::Scenarios;
+use Torture::Scenario::Wal;
 
-Torture::Scenarios::wal('snowflake', seconds => 5);
+wal('snowflake', seconds => 5);
 done_testing();
