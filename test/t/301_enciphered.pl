@@ -19,7 +19,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION flakeid');
 
 local %ENV = $node->_get_env();
 my ($out, $err);
-my $even = IPC::Run::run([ dirname(abs_path(__FILE__)) . '/../uniformity' ], '>', \$out, '2>', \$err);
+my $even = IPC::Run::run([ dirname(abs_path(__FILE__)) . '/../on_demand/uniformity' ], '>', \$out, '2>', \$err);
 ok($even, 'a million enciphered ids are spread evenly');
 diag "$out$err" if !$even;
 like($out, qr/1024 buckets: .* within .*\n16 partitions: .* within/, 'over buckets and hash partitions');
