@@ -21,7 +21,8 @@ sub clock_moves
 	my $server = Torture::Server->create(layout => $layout, databases => 3, conf => "flakeid.when_ahead = error");
 	my $draws = Torture::Draws->new($layout);
 	$draws->start($server, sessions => 8, pause => pause_for($layout));
-	my ($moved, $hours) = (0, 0);
+	my $look = $server->connect;
+	my ($moved, $hours, $told) = (0, 0, 0);
 	my @moves = (-0.001, -0.010, -1, -4, -3600, -86400, 1, 3600);
 	while ($draws->drawn < $o{ids} || $moved < 2 * @moves)
 	{
@@ -29,7 +30,9 @@ sub clock_moves
 		{
 			next if $move == 3600 && $hours++ >= 20;    # max_leap is a day
 			$moved += 2;
+			$draws->draw($look, 1);
 			$server->move_clock($move);
+			$told++ if $move <= -3600 && ($draws->draw($look, 1)->{code} // '') eq '55000';
 			sleep($move > 1 ? 1.3 : 0.2);    # one extension of the horizon a second
 			$server->move_clock(-$move);
 			sleep 0.2;
@@ -52,10 +55,10 @@ sub clock_moves
 	}
 	sleep 0.5;
 	$draws->stop;
-	ok(exists $draws->{errors}{55000}, "clock moves, $layout: told when the clock was too far back")
+	cmp_ok($told, '>', 0, "clock moves, $layout: told when the clock was too far back")
 	  if $layout ne 'rollback2' || $moved > 2 * @moves;
 	my $row = row('clock moves', $draws,
-		"3 databases, $moved moves by 1 ms, 10 ms, 1 s, 4 s, 1 h and 1 day back, by 1 s and 1 h forward, and back again; then one database's horizon a day ahead", %o);
+		"3 databases, $moved moves by 1 ms, 10 ms, 1 s, 4 s, 1 h and 1 day back, by 1 s and 1 h forward, and back again; then one database's horizon a day ahead", %o, server => $server);
 	$server->drop;
 	return $row;
 }
@@ -76,7 +79,7 @@ sub session_cache
 	$server->move_clock(30);
 	$drawn = $draws->draw($session, 1)->{drawn}[0];
 	cmp_ok($drawn->[3], '>=', $drawn->[0] - 1e6 * $max_ahead, "$name: nothing of it 10 s later");
-	row('session cache', $draws, '');
+	row('session cache', $draws, '', server => $server);
 	$server->drop;
 	return;
 }

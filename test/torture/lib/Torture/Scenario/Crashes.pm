@@ -108,7 +108,7 @@ sub created_again
 	$server->start;
 	draw_first($draws, $server, $database);
 	$draws->draw($server->connect($database), 10_000);
-	row('created again', $draws, '', ids => 10_000);
+	row('created again', $draws, '', ids => 10_000, server => $server);
 	$server->drop;
 	return;
 }
@@ -169,7 +169,7 @@ sub unflushed
 	sleep 0.2 while $draws->drawn < $o{ids};
 	$draws->stop;
 	my $row = row('unflushed horizon', $draws,
-		"kill -9 of the server $o{rounds} times while the horizon's WAL record is being written, and twice as often in the second after that; then the same moments again", %o);
+		"kill -9 of the server $o{rounds} times while the horizon's WAL record is being written, and twice as often in the second after that; then the same moments again", %o, server => $server);
 	$server->drop;
 	return $row;
 }

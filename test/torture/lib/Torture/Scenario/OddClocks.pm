@@ -27,7 +27,7 @@ sub odd_clocks
 		$draws->start($server, sessions => 8, batch => 50, pause => $pause, %more);
 		do { $do->($server) } while $draws->drawn < $o{ids} && !$more{once};
 		$draws->stop;
-		push @rows, row($name, $draws, $what, %more, $more{once} ? () : %o);
+		push @rows, row($name, $draws, $what, %more, $more{once} ? () : %o, server => $server);
 		$server->drop;
 		return;
 	};
@@ -56,7 +56,7 @@ sub odd_clocks
 	# More sessions than a tick has ids: ahead of the clock as far as max_ahead, and no further.
 	my $small = 'time:41:1ms node:19 sequence:3';
 	my $ahead = 'SET flakeid.max_ahead = 1000';
-	my @full = (layout => $small, pause => 0, ahead => 1, longest => 3 + $slack);
+	my @full = (layout => $small, pause => 0, ahead => 1, longest => 3);
 	for my $when (qw(wait error))
 	{
 		$run->('sequence full', "8 ids a millisecond, max_ahead = 1s, when_ahead = $when", sub { sleep 3 },
@@ -88,7 +88,7 @@ sub slow_then_fast
 		$draws->draw($session[0], 1);
 		$server->stop_clock($moment += 2);
 	}
-	my $row = row('slow then fast', $draws, '50,000 ids in one second and 141,071 in the next, again and again', %o);
+	my $row = row('slow then fast', $draws, '50,000 ids in one second and 141,071 in the next, again and again', %o, server => $server);
 	$server->drop;
 	return $row;
 }

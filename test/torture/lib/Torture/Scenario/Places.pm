@@ -103,7 +103,7 @@ END
 	$there->value("CREATE SUBSCRIPTION events CONNECTION 'host=$server->{dir} port=5432 user=postgres dbname=d1'
 		PUBLICATION events WITH (create_slot = false, slot_name = 'events', copy_data = false)");
 	$here->value("INSERT INTO events SELECT generate_series(1, 5000)");
-	for (1 .. 600) { last if $there->value('SELECT count(*) FROM events') == 5000; sleep 0.05 }
+	wait_until(sub { $there->value('SELECT count(*) FROM events') == 5000 });
 	$take->('logical replication', $there, 'SELECT id FROM events UNION ALL SELECT other FROM events', 10000);
 	$there->value($_)
 	  for 'ALTER SUBSCRIPTION events DISABLE', 'ALTER SUBSCRIPTION events SET (slot_name = NONE)', 'DROP SUBSCRIPTION events';
@@ -123,7 +123,7 @@ END
 
 	# What the other sessions drew was written down by them; all of it must be different.
 	my $row = row('places', $draws,
-		'READ ONLY, deferrable, cache, many, blocks, parallel CREATE TABLE AS, functions, triggers, defaults, rewrite, subtransactions, prepared transactions, kill -9, logical replication apply');
+		'READ ONLY, deferrable, cache, many, blocks, parallel CREATE TABLE AS, functions, triggers, defaults, rewrite, subtransactions, prepared transactions, kill -9, logical replication apply', server => $server);
 	my $written = $draws->ids('d1');
 	is(Torture::Draws::repeated($written . pack 'q*', @ids), 0, "places, $layout: none of them twice");
 	$row->{ids} += @ids;
