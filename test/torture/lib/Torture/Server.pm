@@ -151,7 +151,7 @@ sub start
 sub wait_ready
 {
 	my ($self) = @_;
-	for (1 .. 1200)
+	for (1 .. 3600)
 	{
 		return $self if Torture::Session->new($self->{dir}, 'postgres');
 		if (waitpid($self->{pid}, WNOHANG) > 0)
@@ -231,7 +231,7 @@ sub stop
 	my ($self, $mode) = @_;
 	my $postmaster = delete $self->{pid} or return;
 	kill { smart => 'TERM', fast => 'INT', immediate => 'QUIT' }->{ $mode // 'fast' }, $postmaster;
-	for (1 .. 600)
+	for (1 .. 1000)
 	{
 		return if waitpid($postmaster, WNOHANG) == $postmaster;
 		sleep 0.05;
@@ -285,7 +285,7 @@ sub slow_wal
 sub drop
 {
 	my ($self) = @_;
-	$self->kill_all;
+	$self->stop('immediate');    # which leaves no shared memory
 	system 'rm', '-rf', $self->{dir} if !$ENV{KEEP};
 	return;
 }
@@ -294,7 +294,7 @@ my $owner = $$;
 END
 {
 	my $status = $?;
-	if ($owner == $$) { $_->kill_all for @started }
+	if ($owner == $$) { $_->stop('immediate') for @started }
 	$? = $status;
 }
 
