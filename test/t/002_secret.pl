@@ -249,7 +249,7 @@ is($two->poll_query_until('postgres', "SELECT flake_encrypt($known[1]{raw}) = $k
 sub session_has
 {
 	my ($known) = @_;
-	for (1 .. 100)
+	for (1 .. 3600)
 	{
 		return 1 if $session->query("SELECT flake_encrypt($known->{raw})") eq $known->{id};
 		$session->query('SELECT pg_sleep(0.05)');

@@ -30,24 +30,30 @@ sub keepers
 
 # Killed
 draw($server, 10000);
-is(leases('role', 'true'), 'shop', 'a role that may take leases takes one');
-my $first = leases('node', "state = 'held'");
+is(leases('DISTINCT role', 'true'), 'shop', 'a role that may take leases takes one');
+my ($first, $first_end) = split /\|/, leases('node, lease_end', "state = 'held'");
 $server->stop('immediate');
 $server->start;
 draw($server, 10000);
-isnt(leases('node', 'true ORDER BY acquired_at DESC LIMIT 1'), $first, 'killed and started again: another node');
+is(leases("node <> $first OR lease_start >= '$first_end'", 'true ORDER BY acquired_at DESC LIMIT 1'), 't', 'killed and started again: another node');
 leases_hold($coordinator, 'killed', 20000);
 
 $server->append_conf('postgresql.conf', "flakeid.node = 700\n");
 $server->reload;
 ok(wait_until(sub { draw($server, 10000) if error_of($server) eq ''; leases('count(*)', 'node = 700') eq '1' }), 'a node by its number');
-$server->stop('immediate');
-my $end = leases('lease_end', 'node = 700');
-$server->start;
-my $error = error_of($server);
+# A machine that stalls may start it again after the end of its lease: then another time.
+my ($end, $error);
+for (1 .. 10)
+{
+	$server->stop('immediate');
+	$end = leases('lease_end', 'node = 700 ORDER BY lease_start DESC LIMIT 1');
+	$server->start;
+	$error = error_of($server);
+	last if $error ne '';
+}
 like($error, qr/node 700 is not leased to this server/, 'killed and started again: an error');
 like($error, qr/node 700 of realm "default" is not free before .* It is held by "[^"]+ server"/s, 'that says who holds the node');
-ok(wait_until(sub { error_of($server) eq '' }, 30), 'until the lease has ended');
+ok(wait_until(sub { error_of($server) eq '' }), 'until the lease has ended');
 draw($server, 10000);
 is(leases('min(lease_start) >= ' . "'$end'", "node = 700 AND lease_end > '$end'"), 't', 'then a lease that starts later');
 leases_hold($coordinator, 'killed, with a number', 40000);
@@ -58,7 +64,7 @@ append_to_file("$dir/script", "SELECT flake_next() FROM generate_series(1, 20);\
 my @load = map {
 	start([ 'psql', '-XAtq', '-d', $server->connstr('postgres'), '-f', "$dir/script" ], '<', '/dev/null', '>', "$dir/load$_", '2>', "$dir/err$_")
 } 1 .. 2;
-sleep 1;
+ok(wait_until(sub { 2 == grep { -s "$dir/load$_" > 100_000 } 1 .. 2 }), 'drawing');
 $server->stop;
 my $stopped = time;
 finish($_) for @load;
@@ -68,26 +74,29 @@ is(leases('state', 'node = 700 ORDER BY lease_start DESC LIMIT 1'), 'released', 
 for (1 .. 2) { my @whole = slurp_file("$dir/load$_") =~ /^(\d{18,}\n)/mg; note scalar(@whole), ' ids under load'; add_ids($coordinator, join '', @whole) }
 leases_hold($coordinator, 'clean stop', 45000);
 $server->start;
-ok(wait_until(sub { error_of($server) eq '' }, 5), 'so the next start need not wait');
+ok(wait_until(sub { error_of($server) eq '' }), 'so the next start need not wait');
 
-# Ids that run ahead of the clock when the coordinator is lost, 40 ms of ticks a statement
+# Ids that run ahead of the clock when the coordinator is lost, 40 ms of ticks a statement: as far ahead
+# as max_ahead allows, and from there to the end of the lease
 $server->append_conf('postgresql.conf', "flakeid.node = auto\n");
 $server->restart;
 $coordinator->safe_psql('postgres', 'CREATE TABLE ahead (id bigint)');
 for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
 {
 	my ($layout, $many) = @$_;
-	ok(wait_until(sub { error_of($server) eq '' }, 30), 'a lease');
+	ok(wait_until(sub { error_of($server) eq '' }), 'a lease');
 	my ($node, $acquired, $lease_end) = split /\|/,
 	  leases('node, acquired_at, extract(epoch FROM lease_end)', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
+	append_to_file("$dir/$layout", "SELECT flake_next_many($many, '$layout') LIMIT 20;\n" x 10_000);
+	my $drawing = start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $server->connstr('postgres'), '-f', "$dir/$layout" ],
+		'<', '/dev/null', '>', "$dir/ids_$layout", '2>', "$dir/err_$layout");
+	ok(wait_until(sub { -s "$dir/ids_$layout" }), 'drawing');
 	$coordinator->stop;
-	sleep 0.1 while time < $lease_end - 3.5;
-	append_to_file("$dir/$layout", "SELECT flake_next_many($many, '$layout') LIMIT 20;\n" x 160);
-	my (undef, $out, $err) = $server->psql('postgres', undef, extra_params => [ '-f', "$dir/$layout" ], on_error_stop => 1);
+	finish($drawing);
+	my $err = slurp_file("$dir/err_$layout");
 	like($err, qr/the lease of node $node (ends at .*, before the next id|ended at)/, "ids that run ahead of the clock, $layout: none when the lease ends");
 	$coordinator->start;
 	$lease_end = leases('extract(epoch FROM lease_end)', "acquired_at = '$acquired'");    # it may have been renewed
-	append_to_file("$dir/ids_$layout", $out . "\n");
 	$coordinator->safe_psql('postgres', "TRUNCATE ahead; \\copy ahead FROM '$dir/ids_$layout'");
 	my ($beyond, $reached) = split /\|/, $coordinator->safe_psql('postgres', qq{
 		SELECT count(*) FILTER (WHERE at >= $lease_end), count(*) FILTER (WHERE at >= $lease_end - 0.2)
@@ -95,19 +104,19 @@ for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
 	is($beyond, '0', 'no id lies after it');
 	cmp_ok($reached, '>', 0, 'some lie just before it');
 }
-ok(wait_until(sub { error_of($server) eq '' }, 30), 'ids go on when the coordinator is there again');
+ok(wait_until(sub { error_of($server) eq '' }), 'ids go on when the coordinator is there again');
 
 # Paused past the end of the lease, all of it, while drawing: for six seconds at least
 draw($server, 1);
 my ($postmaster) = slurp_file($server->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 append_to_file("$dir/paused", "SELECT extract(epoch FROM clock_timestamp()) AS before, flake_next() FROM generate_series(1, 3000000) AS g WHERE g % 1000 <> 0 OR pg_sleep(0.002) IS NOT NULL;\n");
 my $paused = start([ 'psql', '-XAt', '-F', ' ', '-v', 'FETCH_COUNT=1000', '-d', $server->connstr('postgres'), '-f', "$dir/paused" ], '<', '/dev/null', '>', "$dir/out", '2>', "$dir/err");
-sleep 1.5;
+ok(wait_until(sub { -s "$dir/out" }), 'drawing');
 my @pids = ($postmaster, map { /(\d+)/ } `ps -o pid= --ppid $postmaster`);
 my $old_node = leases('node', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
 kill 'STOP', @pids;
 my $old_end = leases('extract(epoch FROM lease_end)', "node = $old_node AND state = 'held'");
-sleep $old_end - time + 1.5;
+sleep 0.1 while time < $old_end + 1.5;
 # Meanwhile the node is somebody else's.
 my $taken = $coordinator->safe_psql('postgres', "SELECT lease_start FROM flake_lease_acquire('default', 'thief', '60 s', $old_node)");
 kill 'CONT', @pids;
@@ -221,7 +230,7 @@ $error = error_of($poor);
 like($error, qr/no worker process is free to take leases/, 'no free worker: an error');
 like($error, qr/max_worker_processes/, 'that names the setting');
 $poor->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
-ok(wait_until(sub { error_of($poor) eq '' }, 20), 'drawing starts when one comes free');
+ok(wait_until(sub { error_of($poor) eq '' }), 'drawing starts when one comes free');
 eval { $busy->quit };
 $poor->stop;
 

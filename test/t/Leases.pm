@@ -92,11 +92,11 @@ sub leases_hold
 	return;
 }
 
-# Waits for a condition; false after a while.
+# Waits for a condition; false when it does not come true in minutes.
 sub wait_until
 {
-	my ($condition, $seconds) = @_;
-	my $limit = time + ($seconds // 60);
+	my ($condition) = @_;
+	my $limit = time + 180;
 	while (time < $limit)
 	{
 		return 1 if $condition->();
