@@ -1,6 +1,8 @@
 -- Bad input, and how the error says what to do.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
 \set file :abs_srcdir '/test/sql/raised.sql'
 \i :file
 \set ECHO all
@@ -33,7 +35,7 @@ SELECT call, layout, pg_temp.raised(format(call, layout)) FROM bad_layout, unnes
     'SELECT flake_floor(now(), %L)', 'SELECT flake_ceil(now(), %L)', 'SELECT flake_block(1, %L)', 'SELECT flake_next_many(1, %L)',
     'SET flakeid.layout = %L']) AS call
 WHERE layout IS NOT NULL AND pg_temp.raised(format(call, layout)) IS DISTINCT FROM pg_temp.raised(format('SELECT flake_next(%L)', layout))
-ORDER BY number, call;
+ORDER BY number, call COLLATE "C";
 
 -- Node out of the layout's range
 SET flakeid.node = 1024;

@@ -1,5 +1,9 @@
 -- A flake column is found, joined and sorted by its index, as a bigint column is.
 \getenv abs_srcdir PG_ABS_SRCDIR
+\set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
+\set ECHO all
 CREATE EXTENSION flakeid;
 CREATE TABLE with_flake (id flake PRIMARY KEY, n int);
 CREATE TABLE with_bigint (id bigint PRIMARY KEY, n int);

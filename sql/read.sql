@@ -1,6 +1,8 @@
 -- Reading ids: every part of every layout, composing them again, and who may look into enciphered ones.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
 \set file :abs_srcdir '/test/sql/raised.sql'
 \i :file
 \set file :abs_srcdir '/test/sql/secret.sql'
@@ -55,8 +57,8 @@ CREATE TABLE id_of (layout text, f flake, b bigint);
 INSERT INTO id_of SELECT name, id, id FROM flake_layouts, LATERAL
     (SELECT flake_make(first_date + (end_date - first_date) / 3, (nodes / 2)::int, 1, name) AS id) AS made WHERE NOT enciphered;
 SELECT layout, f, flake_timestamp(f, layout), flake_timestamp(b, layout) = flake_timestamp(f, layout) AS same, flake_node(f, layout),
-       flake_sequence(f, layout) FROM id_of ORDER BY layout;
-SELECT layout, flake_field(f, 'node', layout) FROM id_of WHERE layout IN ('snowflake', 'tsid', 'js53') ORDER BY layout;
+       flake_sequence(f, layout) FROM id_of ORDER BY layout COLLATE "C";
+SELECT layout, flake_field(f, 'node', layout) FROM id_of WHERE layout IN ('snowflake', 'tsid', 'js53') ORDER BY layout COLLATE "C";
 
 -- What is composed is read back, over the whole life of every layout.
 CREATE FUNCTION reads_back(layout text, ts timestamptz, node int, sequence int) RETURNS boolean LANGUAGE sql AS $$

@@ -1,5 +1,10 @@
 -- Type flake: text, binary and JSON forms, casts, and that bigint's operators, indexes, keys and
 -- partitions serve it.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
+\set ECHO all
 SET timezone = 'UTC';
 CREATE EXTENSION flakeid;
 

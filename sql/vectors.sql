@@ -1,5 +1,9 @@
 -- Known answers of the cipher: the vector of SPARX's authors, and ids of gosuda/randflake.
 \getenv abs_srcdir PG_ABS_SRCDIR
+\set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
+\set ECHO all
 SET timezone = 'UTC';
 CREATE EXTENSION flakeid;
 
