@@ -22,6 +22,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "parser/parse_func.h"
 #include "storage/bufmgr.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"

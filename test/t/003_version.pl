@@ -11,11 +11,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # The same library with another format of the shared memory, as the next release may have
+my ($format) = slurp_file(source_dir() . '/src/shared.cpp') =~ /^#define FLAKEID_SHARED_VERSION (\d+)$/m;
+my $next_format = $format + 1;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 system('cp', '-pR', map({ source_dir() . "/$_" } qw(src sql Makefile flakeid.control)), $dir) == 0 or die;
 unlink "$dir/src/shared.o", "$dir/flakeid.so";
 my ($log, $err) = run_command([ 'make', '-s', '-C', $dir, 'with_llvm=no', 'flakeid.so',
-	q{PG_CPPFLAGS=-DFLAKEID_SHARED_VERSION=2} ]);
+	"PG_CPPFLAGS=-DFLAKEID_SHARED_VERSION=$next_format" ]);
 rename "$dir/flakeid.so", "$dir/other.so" or die "no other.so: $log $err";
 
 my $use_other = qq{CREATE SCHEMA other; CREATE FUNCTION other.flake_next() RETURNS bigint AS '$dir/other.so', 'flakeid_next' LANGUAGE C};
@@ -30,9 +32,9 @@ my $node = server('main');
 $node->safe_psql('postgres', $use_other);
 my $old = $node->background_psql('postgres', on_error_stop => 0);
 my $first = $old->query('SELECT flake_next()');
-is(refusal($node, 'SELECT other.flake_next()'), refused(1, 2), 'a newer library under a running server is refused');
-is(refusal($node, 'SELECT other.flake_next()'), refused(1, 2), 'by the next session too');
-is(refusal($node, 'SELECT other.flake_next(); SELECT other.flake_next()'), refused(1, 2), 'and when it tries again');
+is(refusal($node, 'SELECT other.flake_next()'), refused($format, $next_format), 'a newer library under a running server is refused');
+is(refusal($node, 'SELECT other.flake_next()'), refused($format, $next_format), 'by the next session too');
+is(refusal($node, 'SELECT other.flake_next(); SELECT other.flake_next()'), refused($format, $next_format), 'and when it tries again');
 cmp_ok($old->query('SELECT flake_next()'), '>', $first, 'sessions of the old one go on');
 my $last = $node->safe_psql('postgres', 'SELECT max(id) FROM flake_next_many(10000) AS id');
 cmp_ok($last, '>', $first, 'and so do new ones of the old');
@@ -42,7 +44,7 @@ $old->quit;
 # After the restart the newer one is first, and the older one is refused.
 $node->restart;
 $node->safe_psql('postgres', 'SELECT other.flake_next()');
-is(refusal($node, 'SELECT flake_next()'), refused(2, 1), 'after the restart the older one is refused');
+is(refusal($node, 'SELECT flake_next()'), refused($next_format, $format), 'after the restart the older one is refused');
 is(refusal($node, 'SELECT flake_node(5), flake_layout(\'tsid\')'), '', 'reading needs no shared memory');
 $node->restart;
 cmp_ok($node->safe_psql('postgres', 'SELECT flake_next()'), '>', $last, 'back at the older one, ids are above those before');
