@@ -106,6 +106,15 @@ my $where = $node->connstr('shop') . ' user=generator';
 my $server = generator('server', $node, ttl => '3s', conninfo => $where =~ s/'/''/gr);
 is(error_of($server), '', 'a generator gets a lease');
 as('owner', 'ALTER SCHEMA renamed RENAME TO renamed2');
+
+# No lock that everyone may take keeps nodes from those who want them.
+$node->safe_psql('shop', "SELECT renamed2.flake_lease_realm_set('fresh', nodes => 2)");
+my $session = $node->background_psql('shop', extra_params => [ '-U', 'application' ]);
+$session->query_safe(q{SELECT pg_advisory_lock(hashtextextended('flakeid realm ' || r, 0)) FROM unnest('{default,fresh}'::text[]) AS r});
+like(try('application', "BEGIN; $_; ROLLBACK"), qr/permission denied/, "an ordinary role has no right to $_")
+  for 'SELECT FROM flakeid.lease_realm FOR KEY SHARE', 'LOCK TABLE flakeid.lease_realm IN ROW EXCLUSIVE MODE';
+is(try('generator', q{SET lock_timeout = '10 s'; SELECT count(*) FROM flakeid.lease_acquire('fresh', 'g', '10 s', NULL, NULL)}), 1, 'a fresh node is given');
+$session->quit;
 my $renewed = 'SELECT coalesce(max(renewals), 0) FROM renamed2.flake_leases';
 my $renewals = $node->safe_psql('shop', $renewed);
 ok(wait_until(sub { $node->safe_psql('shop', $renewed) > $renewals + 1 }), 'and renews it after the next renaming');
