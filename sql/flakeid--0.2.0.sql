@@ -356,11 +356,13 @@ COMMENT ON FUNCTION flake_decrypt(pg_catalog.int8, pg_catalog.bytea) IS 'deciphe
 -- node's last lease stands in flakeid.lease_node and never goes back while ids may have been stamped
 -- before it; a row of it is locked for whatever happens to its node. (doc/leases.md)
 
+-- Durations are whole seconds: an interval with months or days is as long as its calendar and the
+-- reader's time zone say.
 CREATE TABLE flakeid.lease_realm (
     realm pg_catalog.text PRIMARY KEY,
     nodes pg_catalog.int4 NOT NULL,
-    max_ttl pg_catalog.interval NOT NULL,
-    max_skew pg_catalog.interval NOT NULL
+    max_ttl_s pg_catalog.int4 NOT NULL,
+    max_skew_s pg_catalog.int4 NOT NULL
 );
 COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flake_lease_realm_set()';
 
@@ -391,6 +393,57 @@ CREATE TABLE flakeid.lease_history (
 CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
 COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flake_leases';
 
+-- Leases are the coordinator's own: what replication brings from elsewhere is left out, since the
+-- tables are in every publication of all tables. A TRUNCATE cannot be left out: nothing is handed out
+-- then until whatever was leased has ended.
+
+CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS pg_catalog.trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
+    IF current_setting('session_replication_role') = 'replica'
+       AND NOT (TG_TABLE_NAME = 'lease_realm'
+                AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a
+                            WHERE a.backend_type = 'client backend')) THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'leaves out what replication would change of leases';
+
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_realm
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_node
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_history
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+ALTER TABLE flakeid.lease_realm ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_history ENABLE REPLICA TRIGGER ignore_replicated;
+
+CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS pg_catalog.trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM flakeid.lease_rest(true);
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'begins a rest when leases were emptied';
+
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_node
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_history
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate;
+ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate;
+ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate;
+
 -- Everyone may read the settings of realms, because pg_dump by an ordinary role does.
 GRANT SELECT ON flakeid.lease_realm TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
@@ -419,16 +472,21 @@ CREATE FUNCTION flakeid.lease_repair_clock() RETURNS pg_catalog.interval
 COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
 
 CREATE FUNCTION flakeid.lease_begin(of_realm pg_catalog.text, OUT now pg_catalog.timestamptz,
-        OUT nodes pg_catalog.int4, OUT max_ttl pg_catalog.interval, OUT max_skew pg_catalog.interval,
+        OUT nodes pg_catalog.int4, OUT max_ttl_s pg_catalog.int4, OUT max_skew_s pg_catalog.int4,
         OUT rest_until pg_catalog.timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF current_setting('session_replication_role') = 'replica' THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'leases are not changed in the role of a replica',
+            HINT = 'RESET session_replication_role;';
+    END IF;
     -- A lease that a crash or a failover could take back is none.
     IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    SELECT r.nodes, r.max_ttl, r.max_skew INTO nodes, max_ttl, max_skew
+    SELECT r.nodes, r.max_ttl_s, r.max_skew_s INTO nodes, max_ttl_s, max_skew_s
     FROM flakeid.lease_realm AS r WHERE r.realm = of_realm;
     IF NOT FOUND THEN
         IF of_realm IS DISTINCT FROM 'default' THEN
@@ -437,40 +495,48 @@ BEGIN
                 HINT = 'Make it with flake_lease_realm_set(), or use the realm "default".';
         END IF;
         nodes := 1024;
-        max_ttl := '2 min';
-        max_skew := '10 s';
+        max_ttl_s := 120;
+        max_skew_s := 10;
     END IF;
 
     SELECT c.now, c.rest_until INTO now, rest_until
-    FROM flakeid.lease_clock(ceil(extract(epoch FROM max_ttl + max_skew))::int8) AS c;
+    FROM flakeid.lease_clock(max_ttl_s::int8 + max_skew_s) AS c;
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_begin(pg_catalog.text) IS 'what every function of leases begins with';
 
-CREATE FUNCTION flakeid.lease_seconds(ttl pg_catalog.interval, max_ttl pg_catalog.interval)
+CREATE FUNCTION flakeid.lease_length(ttl pg_catalog.interval, max_ttl_s pg_catalog.int4)
     RETURNS pg_catalog.interval
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    seconds CONSTANT numeric := extract(epoch FROM ttl);
 BEGIN
-    IF ttl IS NULL OR ttl < interval '1 s' OR ttl > max_ttl THEN
+    IF seconds IS NULL OR seconds < 1 OR seconds > max_ttl_s THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format('a lease cannot last %s', coalesce(ttl::text, 'for ever')),
-            DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s.', max_ttl),
+            MESSAGE = format('a lease cannot last %s', coalesce(trim_scale(seconds) || ' s', 'for ever')),
+            DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s s.', max_ttl_s),
             HINT = 'Ask for less (flakeid.lease_ttl), or raise max_ttl with flake_lease_realm_set().';
     END IF;
-    RETURN make_interval(secs => ceil(extract(epoch FROM ttl))::float8);
+    RETURN make_interval(secs => ceil(seconds)::float8);
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_seconds(pg_catalog.interval, pg_catalog.interval) IS 'length of a lease in whole seconds';
+COMMENT ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) IS
+    'length of a lease in whole seconds, which no calendar or time zone changes';
 
-CREATE FUNCTION flake_lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
-        INOUT node pg_catalog.int4 DEFAULT NULL, max_node pg_catalog.int4 DEFAULT NULL,
+-- Generators come in by these: the name of their schema is nobody else's to change. Functions for
+-- people stand beside them under the same rights.
+
+CREATE FUNCTION flakeid.lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
+        INOUT node pg_catalog.int4, max_node pg_catalog.int4,
         OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
         OUT lease_end pg_catalog.timestamptz)
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
-    wanted CONSTANT int4 := flake_lease_acquire.node;
-    of_realm CONSTANT text := flake_lease_acquire.realm;
+    wanted CONSTANT int4 := lease_acquire.node;
+    of_realm CONSTANT text := lease_acquire.realm;
     b record;
     length interval;
     top int4;
@@ -478,23 +544,23 @@ DECLARE
     free timestamptz;
     last record;
 BEGIN
-    IF flake_lease_acquire.holder IS NULL OR flake_lease_acquire.holder = '' THEN
+    IF lease_acquire.holder IS NULL OR lease_acquire.holder = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'a lease needs the name of its holder';
     END IF;
-    IF flake_lease_acquire.max_node < 0 THEN
+    IF lease_acquire.max_node < 0 THEN
         RAISE numeric_value_out_of_range USING
-            MESSAGE = format('max_node %s is out of range', flake_lease_acquire.max_node),
+            MESSAGE = format('max_node %s is out of range', lease_acquire.max_node),
             DETAIL = 'The lowest node is 0.';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(of_realm);
-    length := flakeid.lease_seconds(flake_lease_acquire.ttl, b.max_ttl);
+    length := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
     IF b.rest_until IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
             DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
             HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
     END IF;
-    top := least(b.nodes - 1, coalesce(flake_lease_acquire.max_node, b.nodes - 1));
+    top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
 
     IF wanted IS NOT NULL THEN
         IF wanted < 0 OR wanted > top THEN
@@ -529,7 +595,10 @@ BEGIN
             ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
             EXIT search WHEN FOUND;
             IF attempt = 1 THEN
-                PERFORM pg_advisory_xact_lock(hashtextextended('flakeid realm ' || of_realm, 0));
+                -- One at a time adds nodes, under a lock that nobody else has a right to.
+                INSERT INTO flakeid.lease_realm (realm, nodes, max_ttl_s, max_skew_s)
+                VALUES (of_realm, b.nodes, b.max_ttl_s, b.max_skew_s) ON CONFLICT (realm) DO NOTHING;
+                PERFORM FROM flakeid.lease_realm AS r WHERE r.realm = of_realm FOR NO KEY UPDATE;
             ELSIF attempt = 2 THEN
                 INSERT INTO flakeid.lease_node (realm, node)
                 SELECT of_realm, fresh.number
@@ -560,60 +629,64 @@ BEGIN
     lease_start := date_trunc('second', b.now);
     lease_end := lease_start + length;
     UPDATE flakeid.lease_node AS n
-    SET free_from = flake_lease_acquire.lease_end, token = flake_lease_acquire.token
+    SET free_from = lease_acquire.lease_end, token = lease_acquire.token
     WHERE n.realm = of_realm AND n.node = found_node;
     INSERT INTO flakeid.lease_history
         (token, realm, node, holder, role, lease_start, lease_end, acquired_at)
-    VALUES (flake_lease_acquire.token, of_realm, found_node, flake_lease_acquire.holder, session_user,
-            flake_lease_acquire.lease_start, flake_lease_acquire.lease_end, b.now);
+    VALUES (lease_acquire.token, of_realm, found_node, lease_acquire.holder, session_user,
+            lease_acquire.lease_start, lease_acquire.lease_end, b.now);
 END
 $$;
-COMMENT ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) IS
-    'takes a node, or any free one up to max_node; it counts after COMMIT';
+COMMENT ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) IS 'implementation of flake_lease_acquire()';
 
-CREATE FUNCTION flake_lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
-        known_end pg_catalog.timestamptz DEFAULT NULL) RETURNS pg_catalog.timestamptz
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION flakeid.lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
+        known_end pg_catalog.timestamptz) RETURNS pg_catalog.timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     h record;
     b record;
     length interval;
+    known CONSTANT timestamptz := date_trunc('second', lease_renew.known_end);
     old_end timestamptz;
-    resting bool;
     new_end timestamptz;
+    unsure bool; -- whether all that was granted is known
 BEGIN
     SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
-    WHERE i.token = flake_lease_renew.token;
+    WHERE i.token = lease_renew.token;
     IF NOT FOUND THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'the coordinator does not know this lease',
             HINT = 'Make no ids after its end, and take a new one.';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
-    length := flakeid.lease_seconds(flake_lease_renew.ttl, b.max_ttl);
-    resting := b.rest_until IS NOT NULL;
+    length := flakeid.lease_length(lease_renew.ttl, b.max_ttl_s);
+    unsure := b.rest_until IS NOT NULL;
     SELECT n.free_from INTO old_end FROM flakeid.lease_node AS n
-    WHERE n.realm = h.realm AND n.node = h.node AND n.token = flake_lease_renew.token FOR UPDATE;
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_renew.token FOR UPDATE;
     IF NOT FOUND OR EXISTS (SELECT FROM flakeid.lease_history AS i
-                            WHERE i.token = flake_lease_renew.token AND i.released_at IS NOT NULL) THEN
+                            WHERE i.token = lease_renew.token AND i.released_at IS NOT NULL) THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the lease of node %s has ended', h.node),
             HINT = 'Take a new one.';
     END IF;
-    -- A holder that knows more than the coordinator tells it that renewals are missing, as after the
-    -- restore of a copy that nothing else shows. While the coordinator rests it hands out nothing, so
-    -- that such a holder still has its node for itself.
-    IF flake_lease_renew.known_end > old_end
-       AND flake_lease_renew.known_end <= b.now + b.max_ttl + b.max_skew THEN
-        IF NOT resting THEN
-            PERFORM flakeid.lease_rest(true);
-            resting := true;
+    -- A holder that knows a later end shows that renewals are missing, as after the restore of a copy
+    -- of the coordinator's files, which nothing else shows. What it says goes for its own node only,
+    -- and no longer than any lease; the rest of the coordinator is a superuser's to begin.
+    IF known > old_end AND known <= b.now + make_interval(secs => b.max_ttl_s + b.max_skew_s) THEN
+        IF NOT unsure THEN
+            RAISE LOG USING
+                MESSAGE = format('the holder of node %s of realm "%s" knows a lease until %s, the coordinator one until %s', h.node, h.realm, known, old_end),
+                DETAIL = 'Nobody else gets the node before that.',
+                HINT = 'If this coordinator was restored from a copy of its files, run SELECT flake_lease_begin_rest() there: other leases may be missing.';
         END IF;
-        old_end := date_trunc('second', flake_lease_renew.known_end);
+        old_end := known;
+        unsure := true;
     END IF;
     -- The old coordinator's clock may have been max_skew further, and the node given away.
-    IF resting AND old_end <= b.now + b.max_skew AND old_end > b.now THEN
+    IF unsure AND old_end <= b.now + make_interval(secs => b.max_skew_s) AND old_end > b.now THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', h.node),
             HINT = 'Make no ids after its end, and take a new one.';
@@ -628,16 +701,17 @@ BEGIN
     WHERE n.realm = h.realm AND n.node = h.node;
     UPDATE flakeid.lease_history AS i
     SET lease_end = new_end, renewed_at = b.now, renewals = i.renewals + 1
-    WHERE i.token = flake_lease_renew.token;
+    WHERE i.token = lease_renew.token;
     RETURN new_end;
 END
 $$;
-COMMENT ON FUNCTION flake_lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) IS
-    'moves the end of a lease that has not ended and returns it; known_end is the end that the holder knows';
+COMMENT ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) IS 'implementation of flake_lease_renew()';
 
-CREATE FUNCTION flake_lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
     RETURNS pg_catalog.timestamptz
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     h record;
@@ -645,7 +719,7 @@ DECLARE
     free timestamptz;
 BEGIN
     SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
-    WHERE i.token = flake_lease_release.token;
+    WHERE i.token = lease_release.token;
     IF NOT FOUND THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'the coordinator does not know this lease';
     END IF;
@@ -653,26 +727,51 @@ BEGIN
     PERFORM FROM flakeid.lease_node AS n
     WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
     SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at INTO h
-    FROM flakeid.lease_history AS i WHERE i.token = flake_lease_release.token;
+    FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
     IF h.released_at IS NOT NULL THEN
         RETURN h.lease_end;
     END IF;
-    IF flake_lease_release.last_stamp >= h.lease_end
-       AND (b.rest_until IS NULL OR flake_lease_release.last_stamp > b.now + b.max_ttl + b.max_skew) THEN
+    IF lease_release.last_stamp >= h.lease_end
+       AND (b.rest_until IS NULL OR lease_release.last_stamp > b.now + make_interval(secs => b.max_ttl_s + b.max_skew_s)) THEN
         RAISE datetime_field_overflow USING
-            MESSAGE = format('the last stamp %s lies outside the lease', flake_lease_release.last_stamp),
+            MESSAGE = format('the last stamp %s lies outside the lease', lease_release.last_stamp),
             DETAIL = format('The lease of node %s is from %s to %s.', h.node, h.lease_start, h.lease_end);
     END IF;
     -- Whoever does not know his last stamp keeps the node until the end.
     free := greatest(h.lease_start,
-        coalesce(date_trunc('second', flake_lease_release.last_stamp) + interval '1 s', h.lease_end));
+        coalesce(date_trunc('second', lease_release.last_stamp) + interval '1 s', h.lease_end));
     UPDATE flakeid.lease_node AS n SET free_from = free
-    WHERE n.realm = h.realm AND n.node = h.node AND n.token = flake_lease_release.token;
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_release.token;
     UPDATE flakeid.lease_history AS i
-    SET lease_end = free, released_at = b.now, last_stamp = flake_lease_release.last_stamp
-    WHERE i.token = flake_lease_release.token;
+    SET lease_end = free, released_at = b.now, last_stamp = lease_release.last_stamp
+    WHERE i.token = lease_release.token;
     RETURN free;
 END
+$$;
+COMMENT ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) IS 'implementation of flake_lease_release()';
+
+CREATE FUNCTION flake_lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
+        INOUT node pg_catalog.int4 DEFAULT NULL, max_node pg_catalog.int4 DEFAULT NULL,
+        OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
+        OUT lease_end pg_catalog.timestamptz)
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT * FROM flakeid.lease_acquire(realm, holder, ttl, node, max_node)
+$$;
+COMMENT ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) IS
+    'takes a node, or any free one up to max_node; it counts after COMMIT';
+
+CREATE FUNCTION flake_lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
+        known_end pg_catalog.timestamptz DEFAULT NULL) RETURNS pg_catalog.timestamptz
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_renew(token, ttl, known_end)
+$$;
+COMMENT ON FUNCTION flake_lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) IS
+    'moves the end of a lease that has not ended and returns it; known_end is the end that the holder knows';
+
+CREATE FUNCTION flake_lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
+    RETURNS pg_catalog.timestamptz
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_release(token, last_stamp)
 $$;
 COMMENT ON FUNCTION flake_lease_release(pg_catalog.uuid, pg_catalog.timestamptz) IS
     'gives a node back before the end and returns from when it is free; no id may be stamped after last_stamp';
@@ -684,20 +783,23 @@ CREATE FUNCTION flake_lease_realm_set(realm pg_catalog.text, nodes pg_catalog.in
     RETURNS pg_catalog.void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
+DECLARE
+    ttl_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_ttl));
+    skew_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_skew));
 BEGIN
-    IF realm IS NULL OR realm = '' OR nodes < 1 OR max_ttl < interval '3 s'
-       OR max_ttl > interval '1 day' OR max_skew < interval '0 s' OR max_skew > interval '1 day' THEN
+    IF realm IS NULL OR realm = '' OR nodes < 1 OR ttl_s NOT BETWEEN 3 AND 86400
+       OR skew_s NOT BETWEEN 0 AND 86400 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = 'settings of a realm out of range',
             DETAIL = 'A realm has a name, at least one node, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
-    INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl, max_skew)
+    INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl_s, max_skew_s)
     VALUES (flake_lease_realm_set.realm, coalesce(flake_lease_realm_set.nodes, 1024),
-            coalesce(flake_lease_realm_set.max_ttl, '2 min'), coalesce(flake_lease_realm_set.max_skew, '10 s'))
+            coalesce(ttl_s, 120), coalesce(skew_s, 10))
     ON CONFLICT ON CONSTRAINT lease_realm_pkey DO UPDATE
     SET nodes = coalesce(flake_lease_realm_set.nodes, r.nodes),
-        max_ttl = coalesce(flake_lease_realm_set.max_ttl, r.max_ttl),
-        max_skew = coalesce(flake_lease_realm_set.max_skew, r.max_skew);
+        max_ttl_s = coalesce(ttl_s, r.max_ttl_s),
+        max_skew_s = coalesce(skew_s, r.max_skew_s);
 END
 $$;
 COMMENT ON FUNCTION flake_lease_realm_set(pg_catalog.text, pg_catalog.int4, pg_catalog.interval, pg_catalog.interval) IS
@@ -714,7 +816,7 @@ COMMENT ON FUNCTION flake_lease_begin_rest() IS
 
 CREATE FUNCTION flake_lease_end_rest() RETURNS pg_catalog.void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT flakeid.lease_begin('default');
+    SELECT flakeid.lease_clock(0);
     SELECT flakeid.lease_rest(false)
 $$;
 COMMENT ON FUNCTION flake_lease_end_rest() IS
@@ -768,10 +870,15 @@ COMMENT ON FUNCTION flake_lease_forget(pg_catalog.timestamptz) IS
 REVOKE ALL ON FUNCTION flakeid.lease_clock(pg_catalog.int8) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_rest(pg_catalog.bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_ignore_replicated() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest_after_truncate() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_begin(pg_catalog.text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_seconds(pg_catalog.interval, pg_catalog.interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_release(pg_catalog.uuid, pg_catalog.timestamptz) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_realm_set(pg_catalog.text, pg_catalog.int4, pg_catalog.interval, pg_catalog.interval) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_begin_rest() FROM PUBLIC;
@@ -788,6 +895,9 @@ EXCEPTION WHEN duplicate_object OR unique_violation THEN
     NULL;
 END
 $$;
+GRANT EXECUTE ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) TO flakeid_generator;
 GRANT EXECUTE ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) TO flakeid_generator;
 GRANT EXECUTE ON FUNCTION flake_lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) TO flakeid_generator;
 GRANT EXECUTE ON FUNCTION flake_lease_release(pg_catalog.uuid, pg_catalog.timestamptz) TO flakeid_generator;

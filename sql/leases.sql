@@ -94,6 +94,28 @@ DELETE FROM flakeid.lease_realm WHERE realm IN ('kept', 'made');
 SELECT flake_lease_acquire('shop', 'me', '1 s', max_node => -1);
 SELECT flake_lease_forget(NULL);
 
+-- A length is so many seconds: no calendar, time zone or format of the session makes more of it.
+SELECT flake_lease_acquire('default', 'host e', '15 years -5399 days -23:58');
+SELECT flake_lease_acquire('default', 'host e', '-15 years 5479 days');
+SELECT flake_lease_realm_set('shop', max_ttl => '1 month');
+SELECT flake_lease_realm_set('shop', max_skew => '1 month -31 days');
+SET timezone = 'America/New_York';
+SET datestyle = 'Postgres, DMY';
+SET intervalstyle = 'sql_standard';
+SELECT flake_lease_realm_set('day', nodes => 1, max_ttl => '1 day', max_skew => '0 s');
+SELECT lease_end - lease_start = interval '24:00' AS a_day_has_24_hours FROM flake_lease_acquire('day', 'host e', '1 mon -29 days');
+DO $$
+BEGIN
+    PERFORM flake_lease_acquire('day', 'host f', '10 s', 0);
+EXCEPTION WHEN object_in_use THEN
+    RAISE WARNING '%', regexp_replace(SQLERRM, '\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00$', 'one form');
+END $$;
+SELECT flake_lease_revoke('day', 0);
+DELETE FROM flakeid.lease_realm WHERE realm = 'day';
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+
 -- A lease outlives a crash: never without a synchronous commit.
 BEGIN;
 SET LOCAL synchronous_commit = off;
@@ -132,17 +154,25 @@ SELECT flake_lease_renew(token, '20 s', clock_timestamp() + interval '1 day') < 
 FROM seen WHERE name = 'a';
 SELECT count(*) FROM flake_lease_acquire('default', 'host g', '10 s');
 
--- A holder that knows of a later end shows that renewals are missing.
+-- A holder that knows of a later end keeps its own node until then; whoever else may say so, nobody rests.
 UPDATE seen SET lease_end = date_trunc('second', clock_timestamp()) + interval '30 s' WHERE name = 'a';
 UPDATE flakeid.lease_node AS n SET free_from = clock_timestamp() FROM seen AS s WHERE s.name = 'a' AND n.token = s.token;
 SELECT flake_lease_renew(token, '20 s', lease_end) >= lease_end AS kept FROM seen WHERE name = 'a';
-DO $$
-BEGIN
-    PERFORM flake_lease_acquire('default', 'host g', '10 s');
-EXCEPTION WHEN object_not_in_prerequisite_state THEN
-    RAISE WARNING '%', regexp_replace(SQLERRM, 'before 2.*', 'before ...');
-END $$;
-SELECT flake_lease_end_rest();
+SELECT n.free_from >= s.lease_end AS for_itself FROM flakeid.lease_node AS n JOIN seen AS s USING (token) WHERE s.name = 'a';
+SELECT token AS other, lease_end AS other_end FROM flake_lease_acquire('default', 'host g', '60 s') \gset
+SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 ms') = :'other_end' AS not_more;
+SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 s') > :'other_end' AS kept;
+SELECT count(*) AS no_rest FROM flake_lease_acquire('default', 'host g', '10 s');
+
+-- In the role of a replica nothing is recorded, and so nothing handed out.
+SET session_replication_role = replica;
+SELECT flake_lease_acquire('default', 'host g', '10 s');
+RESET session_replication_role;
+-- Whatever turned the triggers on for everyone, as a restore with --disable-triggers does, leases are recorded.
+ALTER TABLE flakeid.lease_node DISABLE TRIGGER ALL, ENABLE TRIGGER ALL;
+SELECT token AS other FROM flake_lease_acquire('default', 'host g', '10 s') \gset
+SELECT count(*) FROM flakeid.lease_node WHERE token = :'other';
+ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated, ENABLE ALWAYS TRIGGER rest_after_truncate;
 
 -- Revoking, the clock, forgetting.
 SELECT flake_lease_revoke('shop', 0), flake_lease_revoke('shop', 0) IS NOT NULL AS again;
@@ -154,6 +184,16 @@ SELECT flake_lease_forget('infinity') >= 0 AS forgotten;
 SELECT count(*) > 0 AS last_ones_kept FROM flakeid.lease_history;
 SELECT count(*) AS last_ones_lost FROM flakeid.lease_node AS n
 WHERE token IS NOT NULL AND NOT EXISTS (SELECT FROM flakeid.lease_history AS h WHERE h.token = n.token);
+
+-- When nodes are forgotten, nothing is handed out until all leases have ended.
+TRUNCATE flakeid.lease_node;
+DO $$
+BEGIN
+    PERFORM flake_lease_acquire('default', 'host g', '10 s');
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RAISE WARNING '%', regexp_replace(SQLERRM, 'before 2.*', 'before ...');
+END $$;
+SELECT flake_lease_end_rest();
 
 -- A generator may take, renew and release leases, and nothing else; everybody else none of it.
 CREATE ROLE flakeid_regress_generator IN ROLE flakeid_generator;

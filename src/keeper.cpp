@@ -42,7 +42,7 @@ bool refused[max_leases]; // the coordinator said that a lease is not to be rene
 int64_t patient_until_us; // steady clock: till then a node in use is one just given back
 
 PGconn* connection;
-char* functions_schema; // of the extension there, quoted
+char* functions;        // of the extension there: what the names of those that it calls begin with
 char* used_coordinator; // as `connection` and the leases were made with
 char* used_realm;
 int64_t connect_due_us;
@@ -226,7 +226,9 @@ bool open_connection()
         return false;
     }
     PGresult* result =
-        query("SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e "
+        query("SELECT CASE WHEN e.extversion OPERATOR(pg_catalog.=) '0.1.0' "
+              "THEN pg_catalog.quote_ident(n.nspname) OPERATOR(pg_catalog.||) '.flake_lease_' "
+              "ELSE 'flakeid.lease_' END FROM pg_catalog.pg_extension e "
               "JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace "
               "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid'",
               0, nullptr);
@@ -240,7 +242,7 @@ bool open_connection()
         disconnect();
         return false;
     }
-    replace(&functions_schema, PQgetvalue(result, 0, 0));
+    replace(&functions, PQgetvalue(result, 0, 0));
     PQclear(result);
     return true;
 }
@@ -319,9 +321,9 @@ void release(Lease* lease, int64_t last_us)
     }
     const char* const values[] = {token_text(lease), seconds_text(last_us)};
     PGresult* result =
-        query(psprintf("SELECT %s.flake_lease_release($1, "
+        query(psprintf("SELECT %srelease($1::pg_catalog.uuid, "
                        "pg_catalog.to_timestamp($2::pg_catalog.numeric::pg_catalog.float8))",
-                       functions_schema),
+                       functions),
               2, values);
     if (answered(result)) {
         PQclear(result);
@@ -349,11 +351,12 @@ void acquire(Lease* lease, int index)
                                                 any ? nullptr : psprintf("%u", lease->wanted),
                                                 any ? psprintf("%u", lease->max_node) : nullptr};
     PGresult* result = query(
-        psprintf("SELECT node, token, pg_catalog.date_part('epoch', lease_start)::pg_catalog.int8, "
-                 "pg_catalog.date_part('epoch', lease_end)::pg_catalog.int8 "
-                 "FROM %s.flake_lease_acquire($1, $2, $3::pg_catalog.interval, "
-                 "$4::pg_catalog.int4, $5::pg_catalog.int4)",
-                 functions_schema),
+        psprintf(
+            "SELECT node, token, pg_catalog.date_part('epoch', lease_start)::pg_catalog.int8, "
+            "pg_catalog.date_part('epoch', lease_end)::pg_catalog.int8 "
+            "FROM %sacquire($1::pg_catalog.text, $2::pg_catalog.text, $3::pg_catalog.interval, "
+            "$4::pg_catalog.int4, $5::pg_catalog.int4)",
+            functions),
         max_parameters, values);
     if (!answered(result)) {
         fail(lease, index);
@@ -390,10 +393,10 @@ void renew(Lease* lease, int index)
                                   seconds_text(known_us)};
     PGresult* result = query(
         psprintf(
-            "SELECT pg_catalog.date_part('epoch', %s.flake_lease_renew($1, "
+            "SELECT pg_catalog.date_part('epoch', %srenew($1::pg_catalog.uuid, "
             "$2::pg_catalog.interval, "
             "pg_catalog.to_timestamp($3::pg_catalog.numeric::pg_catalog.float8)))::pg_catalog.int8",
-            functions_schema),
+            functions),
         3, values);
     if (!answered(result)) {
         refused[index] = connection != nullptr;

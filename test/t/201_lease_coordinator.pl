@@ -147,9 +147,12 @@ SKIP:
 
 # Restored from an old dump, in the same cluster.
 $_->stop for $server, $other, $standby;
-my $restored = coordinator('restored', max_ttl => '3 s', max_skew => '2 s');
+my $restored = coordinator('restored', max_ttl => '12 s', max_skew => '2 s');
 my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
-$restored->safe_psql('postgres', "SELECT flake_lease_acquire('default', 'early', '3 s')");
+# A lease that was longer than what is allowed by the time of the dump
+my ($early, $early_end) = split /\|/,
+  $restored->safe_psql('postgres', "SELECT node, lease_end FROM flake_lease_acquire('default', 'early', '12 s')");
+$restored->safe_psql('postgres', "SELECT flake_lease_realm_set('default', max_ttl => '3 s')");
 $restored->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $restored->connstr('postgres') ], 'dumped');
 $restored->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN; GRANT SELECT ON ids TO ordinary');
 $restored->command_ok([ 'pg_dump', '-f', "$dump.ordinary", '-U', 'ordinary', $restored->connstr('postgres') ], 'by an ordinary role too');
@@ -162,9 +165,11 @@ my ($node, $until) = split /\|/, $lost;
 is($restored->safe_psql('postgres', "SELECT count(*) FROM flake_leases WHERE holder = 'late'"), '0', 'without the last lease');
 like(error_of($restored, "SELECT flake_lease_acquire('default', 'new', '3 s', $node)"),
 	qr/hands out no leases before/, 'a restored coordinator rests');
-is($restored->safe_psql('postgres', "SELECT max_ttl, max_skew FROM flakeid.lease_realm"), '00:00:03|00:00:02', 'its settings were restored');
+is($restored->safe_psql('postgres', "SELECT max_ttl_s, max_skew_s FROM flakeid.lease_realm"), '3|2', 'its settings were restored');
 ok(wait_until(sub { $restored->psql('postgres', "SELECT flake_lease_acquire('default', 'new', '3 s', $node)") == 0 }),
 	'and then hands them out');
 is($restored->safe_psql('postgres', "SELECT lease_start >= '$until' FROM flake_leases WHERE holder = 'new'"), 't', 'after the lease that it lost');
+is(error_of($restored, "SELECT flake_lease_acquire('default', 'after', '3 s', $early)"), '', 'the other node too');
+is($restored->safe_psql('postgres', "SELECT lease_start >= '$early_end' FROM flake_leases WHERE holder = 'after'"), 't', 'after a lease of a longer max_ttl');
 $restored->stop;
 done_testing();
