@@ -1,5 +1,7 @@
 #include "durable.hpp"
 
+#include "settings.hpp"
+
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -286,9 +288,10 @@ void throw_state_lost()
             errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),
             errdetail("Nobody knows up to when ids of this database were made: flakeid.state was "
                       "emptied or changed by something else than flakeid."),
-            errhint("As a superuser run REFRESH MATERIALIZED VIEW flakeid.state; and then "
-                    "SELECT flake_raise_horizon(now() + '1 min'), or with a later moment if "
-                    "an id was stamped after it."));
+            errhint("Run REFRESH MATERIALIZED VIEW flakeid.state; SELECT flake_raise_horizon(now() + "
+                    "'" INT64_FORMAT " ms'); as a superuser, with a later moment if an id was "
+                    "stamped after it.",
+                    settings.max_ahead_us / us_per_ms));
 }
 
 void throw_state_replaced()
