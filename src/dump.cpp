@@ -52,12 +52,13 @@ FLAKEID_FUNCTION(flakeid_dumped)
     return static_cast<Datum>(0);
 }
 
-// A row of a dump arrives. Rows that replication brings are of another server, and say nothing.
+// A row of a dump arrives. Rows that replication brings are of another server, and say nothing: its
+// workers are no clients, while a client may restore a dump in the role of a replica.
 FLAKEID_FUNCTION(flakeid_restore)
 {
     const char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
     const int64_t value = PG_GETARG_INT64(1);
-    if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA) {
+    if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA && MyBackendType == B_BG_WORKER) {
         return BoolGetDatum(true);
     }
     if (strcmp(name, plain_name) == 0) {

@@ -1,25 +1,31 @@
 #include "durable.hpp"
 
+#include "settings.hpp"
+
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
+#include "commands/extension.h"
 #include "common/hashfn.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 namespace flakeid {
 
 namespace {
 
+constexpr char extension_name[] = "flakeid";
 constexpr char schema_name[] = "flakeid";
 constexpr char relation_name[] = "state";
 
@@ -36,29 +42,36 @@ void scan_versions(Oid catalog, Oid index, ScanKeyData key, See see)
     table_close(relation, AccessShareLock);
 }
 
-// True when that version was there before this transaction, which removed or replaced it.
+// True when this transaction removed or replaced that version, and a rollback, if only to a
+// savepoint, brings it back.
 bool removed_here(HeapTuple tuple)
 {
     const HeapTupleHeader header = tuple->t_data;
-    return (header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
-           !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
-           TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header)) &&
-           !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header));
+    if ((header->t_infomask & HEAP_XMAX_INVALID) != 0 ||
+        HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask)) {
+        return false;
+    }
+    const TransactionId remover = HeapTupleHeaderGetUpdateXid(header);
+    return TransactionIdIsCurrentTransactionId(remover) &&
+           HeapTupleHeaderGetXmin(header) != remover;
 }
 
-// True when a file of this relation, or the whole extension, is replaced by this transaction.
-bool replaced_here(Oid relation, Oid file)
+// True when another file of the state, also one of another schema of that name, or the whole
+// extension, is replaced by this transaction.
+bool replaced_here(Oid file)
 {
     bool replaced = false;
     ScanKeyData key;
-    ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
-                ObjectIdGetDatum(relation));
-    scan_versions(RelationRelationId, ClassOidIndexId, key, [&](HeapTuple tuple) {
+    ScanKeyInit(&key, Anum_pg_class_relname, BTEqualStrategyNumber, F_NAMEEQ,
+                CStringGetDatum(relation_name));
+    scan_versions(RelationRelationId, ClassNameNspIndexId, key, [&](HeapTuple tuple) {
         const auto* row = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
-        replaced = replaced || (removed_here(tuple) && row->relfilenode != file);
+        replaced = replaced ||
+                   (row->relkind == RELKIND_MATVIEW && row->relnatts == durable_cells &&
+                    row->relfilenode != file && removed_here(tuple));
     });
     ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-                CStringGetDatum("flakeid"));
+                CStringGetDatum(extension_name));
     scan_versions(ExtensionRelationId, ExtensionNameIndexId, key, [&](HeapTuple tuple) {
         replaced = replaced || removed_here(tuple);
     });
@@ -83,7 +96,7 @@ bool made_here(Oid relation)
     Relation relation = table_open(ExtensionRelationId, AccessShareLock);
     ScanKeyData key;
     ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-                CStringGetDatum("flakeid"));
+                CStringGetDatum(extension_name));
     SysScanDesc scan =
         systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
     HeapTuple tuple = systable_getnext(scan);
@@ -106,52 +119,89 @@ bool made_here(Oid relation)
                 : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
 }
 
-// Where this server's files are: the machine, and the data directory as the file system numbers it,
-// which every way of copying files changes.
+// When a file was made; 0 where the file system does not say.
+uint64_t made_at(const char* file)
+{
+#ifdef STATX_BTIME
+    struct statx status {};
+    if (statx(AT_FDCWD, file, 0, STATX_BTIME, &status) == 0 &&
+        (status.stx_mask & STATX_BTIME) != 0) {
+        return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1000000000 +
+               status.stx_btime.tv_nsec;
+    }
+#endif
+    return 0;
+}
+
+// Where this server's files are: the machine, and a file of the data directory that is never
+// written again, as the file system numbers and dates it. Whatever copies files changes these, also
+// when it puts the copy where the original was.
 int64_t place_here()
 {
     static int64_t place;
     if (place == 0) {
+        constexpr char file[] = "PG_VERSION";
         struct stat status {};
-        uint64_t file = stat("PG_VERSION", &status) == 0 ? status.st_ino : 0;
-        char machine[64] = {};
+        struct {
+            char machine[64];
+            uint64_t number, made;
+        } parts{};
+        parts.number = stat(file, &status) == 0 ? status.st_ino : 0;
+        parts.made = made_at(file);
         FILE* id = AllocateFile("/etc/machine-id", "r");
         if (id != nullptr) {
-            if (fgets(machine, sizeof machine, id) == nullptr) {
-                machine[0] = '\0';
+            if (fgets(parts.machine, sizeof parts.machine, id) == nullptr) {
+                parts.machine[0] = '\0';
             }
             FreeFile(id);
         }
-        const uint64_t hash = hash_bytes_extended(reinterpret_cast<unsigned char*>(machine),
-                                                  sizeof machine, file);
+        const uint64_t hash =
+            hash_bytes_extended(reinterpret_cast<unsigned char*>(&parts), sizeof parts, 0);
         place = static_cast<int64_t>(hash >> 1 | 1);
     }
     return place;
 }
 
-// The numbers on a page, or nullptr when it holds anything else than one row of them.
+// The numbers on a page, or nullptr when it holds anything else than one row of them. It stands
+// where the server puts the first row of a file: one that came later is somebody else's.
 int64_t* cells(Page page)
 {
-    HeapTupleHeader row = nullptr;
-    if (PageIsNew(page)) {
+    if (PageIsNew(page) || PageGetMaxOffsetNumber(page) != FirstOffsetNumber) {
         return nullptr;
     }
-    for (OffsetNumber at = FirstOffsetNumber; at <= PageGetMaxOffsetNumber(page); at++) {
-        ItemId item = PageGetItemId(page, at);
-        if (!ItemIdIsNormal(item)) {
-            continue;
-        }
-        auto* header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
-        if (row != nullptr || HeapTupleHeaderGetNatts(header) != durable_cells ||
-            (header->t_infomask & HEAP_HASNULL) != 0 ||
-            ItemIdGetLength(item) != header->t_hoff + sizeof(Durable)) {
+    ItemId item = PageGetItemId(page, FirstOffsetNumber);
+    if (!ItemIdIsNormal(item) || ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
+        ItemIdGetLength(item) < SizeofHeapTupleHeader ||
+        ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ) {
+        return nullptr;
+    }
+    auto* row = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+    if (HeapTupleHeaderGetNatts(row) != durable_cells || (row->t_infomask & HEAP_HASNULL) != 0 ||
+        row->t_hoff != MAXALIGN(row->t_hoff) ||
+        ItemIdGetLength(item) != row->t_hoff + sizeof(Durable)) {
+        return nullptr;
+    }
+    return reinterpret_cast<int64_t*>(reinterpret_cast<char*>(row) + row->t_hoff);
+}
+
+// The state of this database, locked; nullptr where there is none.
+Relation find_state(LOCKMODE mode)
+{
+    for (;;) {
+        const Oid schema = get_namespace_oid(schema_name, true);
+        const Oid oid =
+            OidIsValid(schema) ? get_relname_relid(relation_name, schema) : InvalidOid;
+        if (!OidIsValid(oid) || get_rel_relkind(oid) != RELKIND_MATVIEW ||
+            getExtensionOfObject(RelationRelationId, oid) !=
+                get_extension_oid(extension_name, true)) {
             return nullptr;
         }
-        row = header;
+        Relation relation = try_relation_open(oid, mode);
+        if (relation != nullptr) {
+            return relation;
+        }
+        // It was dropped while this session waited for its lock. There may be another one.
     }
-    return row == nullptr
-               ? nullptr
-               : reinterpret_cast<int64_t*>(reinterpret_cast<char*>(row) + row->t_hoff);
 }
 
 } // namespace
@@ -170,12 +220,10 @@ Origin durable_origin_here()
 
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
-    const Oid schema = get_namespace_oid(schema_name, true);
-    const Oid oid = OidIsValid(schema) ? get_relname_relid(relation_name, schema) : InvalidOid;
-    if (!OidIsValid(oid) || get_rel_relkind(oid) != RELKIND_MATVIEW) {
+    DurablePage page{find_state(mode), InvalidBuffer};
+    if (page.relation == nullptr) {
         throw_state_missing();
     }
-    DurablePage page{relation_open(oid, mode), InvalidBuffer};
     if (RelationGetNumberOfBlocks(page.relation) > 0) {
         page.buffer = ReadBuffer(page.relation, 0);
         LockBuffer(page.buffer, buffer_lock);
@@ -213,7 +261,8 @@ void durable_flush(const DurablePage& page)
         const XLogRecPtr lsn = PageGetLSN(BufferGetPage(page.buffer));
         UnlockReleaseBuffer(page.buffer);
         if (!RecoveryInProgress()) {
-            XLogFlush(lsn);
+            // After pg_resetwal the page may be of WAL that is no more.
+            XLogFlush(Min(lsn, GetXLogInsertRecPtr()));
         }
     }
 }
@@ -228,12 +277,9 @@ Oid durable_file(const DurablePage& page)
     return relation_file(page.relation);
 }
 
-Standing durable_standing(const DurablePage& page)
+bool durable_may_go_back(const DurablePage& page)
 {
-    const Oid relation = RelationGetRelid(page.relation);
-    return !made_here(relation)                                 ? Standing::settled
-           : replaced_here(relation, durable_file(page)) ? Standing::replacing
-                                                                : Standing::fresh;
+    return made_here(RelationGetRelid(page.relation)) && replaced_here(durable_file(page));
 }
 
 void throw_state_lost()
@@ -242,16 +288,18 @@ void throw_state_lost()
             errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),
             errdetail("Nobody knows up to when ids of this database were made: flakeid.state was "
                       "emptied or changed by something else than flakeid."),
-            errhint("As a superuser run REFRESH MATERIALIZED VIEW flakeid.state; and then "
-                    "SELECT flake_raise_horizon(now() + '1 min'), or with a later moment if "
-                    "an id was stamped after it."));
+            errhint("Run REFRESH MATERIALIZED VIEW flakeid.state; SELECT flake_raise_horizon(now() + "
+                    "'" INT64_FORMAT " ms'); as a superuser, with a later moment if an id was "
+                    "stamped after it.",
+                    settings.max_ahead_us / us_per_ms));
 }
 
 void throw_state_replaced()
 {
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("cannot make ids in the transaction that replaces the durable state of flakeid"),
-            errdetail("It dropped, updated or rewrote the extension, and may still be rolled back."),
+            errdetail("It dropped, updated or rewrote the extension or flakeid.state, and may still be "
+                      "rolled back."),
             errhint("Commit first."));
 }
 

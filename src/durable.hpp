@@ -56,14 +56,9 @@ void durable_write(const DurablePage& page, Durable durable);
 void durable_flush(const DurablePage& page);
 void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
-// What becomes of the file that holds the row when the current transaction is rolled back.
-enum class Standing {
-    settled,   // it stays
-    fresh,     // it goes, and nothing comes in its place
-    replacing, // it goes, and the state before this transaction comes back
-};
-
-Standing durable_standing(const DurablePage& page);
+// True when an older file comes back in the place of this one should the current transaction, or a
+// part of it, be rolled back.
+bool durable_may_go_back(const DurablePage& page);
 
 // Tells that file from others of the database.
 Oid durable_file(const DurablePage& page);

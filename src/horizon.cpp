@@ -3,6 +3,7 @@
 #include "clock.hpp"
 #include "durable.hpp"
 #include "errors.hpp"
+#include "lease_clock.hpp"
 #include "settings.hpp"
 
 extern "C" {
@@ -65,7 +66,7 @@ Loaded load(Horizon* horizon)
     const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
     const bool known = durable_read(page, &durable) && durable.lost == 0;
     durable_flush(page);
-    const bool replacing = durable_standing(page) == Standing::replacing;
+    const bool replacing = durable_may_go_back(page);
     if (known && !replacing) {
         const Origin here = durable_origin_here();
         tell_of_copy(durable, here);
@@ -120,7 +121,9 @@ bool change(Horizon* horizon, Alter alter)
             }
             durable.stamp[kind] = static_cast<int64_t>(stamp);
         }
-        durable.origin = here;
+        if (loaded || before.lost != 0) {
+            durable.origin = here; // otherwise the next one who loads it allows for what is missed
+        }
         changed = durable.lost == 0 && memcmp(&durable, &before, sizeof durable) != 0;
         if (changed) {
             durable_write(page, durable);
@@ -130,8 +133,7 @@ bool change(Horizon* horizon, Alter alter)
     if (!readable || durable.lost != 0) {
         throw_state_lost();
     }
-    const bool published =
-        loaded && (!other_file || durable_standing(page) != Standing::replacing);
+    const bool published = loaded && !(other_file && durable_may_go_back(page));
     for (int kind = 0; published && kind < horizon_kinds; kind++) {
         const auto stamp = static_cast<uint64_t>(durable.stamp[kind]);
         if (stamp > bound[kind]) {
@@ -149,15 +151,15 @@ bool change(Horizon* horizon, Alter alter)
     return published;
 }
 
-// Makes ids begin past the stamp that `floor_of` gives for each kind, whatever becomes of the
-// transaction.
+// Makes ids begin past the stamp that `floor_of` gives for each kind. False when that stands or
+// falls with the transaction, because it replaces the state.
 template <typename FloorOf>
-void raise(FloorOf floor_of)
+bool raise(FloorOf floor_of)
 {
     refuse_in_recovery();
     Horizon* horizon = shared_horizon();
-    (void)load(horizon);
-    (void)change(horizon, [&](Durable& durable, uint64_t* floor) {
+    const bool lost = load(horizon) == Loaded::lost;
+    const bool published = change(horizon, [&](Durable& durable, uint64_t* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const uint64_t latest =
                 Max(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind));
@@ -165,6 +167,7 @@ void raise(FloorOf floor_of)
         }
         durable.lost = 0;
     });
+    return published || lost;
 }
 
 } // namespace
@@ -224,12 +227,15 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int6
 
 void horizon_raise(int64_t us)
 {
-    raise([&](int, uint64_t latest) { return stamp_of(stamp_back(latest), us); });
+    if (!raise([&](int, uint64_t latest) { return stamp_of(stamp_back(latest), us); })) {
+        throw_state_replaced();
+    }
 }
 
 void horizon_restore(HorizonKind kind, uint64_t stamp)
 {
-    raise([&](int of, uint64_t) { return of == kind ? stamp : 0; });
+    // Where it falls with the transaction, so do the rows that came with it.
+    (void)raise([&](int of, uint64_t) { return of == kind ? stamp : 0; });
 }
 
 bool horizon_repair(int64_t now_us)
@@ -243,10 +249,16 @@ bool horizon_repair(int64_t now_us)
     if (!ahead) {
         return false;
     }
+    const DurablePage look = durable_open(BUFFER_LOCK_SHARE);
+    durable_flush(look);
+    if (durable_may_go_back(look)) {
+        throw_state_replaced();
+    }
+    durable_close(look);
     // Shuts out whoever extends; nobody else has a lock on the state.
     Durable durable;
     const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE, AccessExclusiveLock);
-    const bool known = durable_read(page, &durable);
+    const bool known = durable_read(page, &durable) && durable.lost == 0;
     for (int kind = 0; known && kind < horizon_kinds; kind++) {
         const uint64_t stamp =
             Max(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind));
@@ -294,7 +306,9 @@ Datum durable_row(FunctionCallInfo fcinfo, const Durable& durable)
 
 } // namespace
 
-// What flakeid.state holds from its creation or REFRESH on.
+// What flakeid.state holds from its creation or REFRESH on. What was lost is known as far as the
+// server remembers the horizon; of leases nobody knows, so that none are handed out before all that
+// there may have been have ended.
 FLAKEID_FUNCTION(flakeid_state_now)
 {
     refuse_in_recovery();
@@ -314,6 +328,10 @@ FLAKEID_FUNCTION(flakeid_state_now)
     }
     if (!known || creating_extension) {
         durable.origin = durable_origin_here();
+    }
+    if (!known) {
+        durable.lease_rest_us = wall_us();
+        durable.lease_hold_s = most_lease_hold_s;
     }
     durable.check = static_cast<int64_t>(durable_check(durable));
     return durable_row(fcinfo, durable);

@@ -1,0 +1,127 @@
+# What others do to flakeid.state by hand is refused, or found out: an error that says what to do, and
+# what it says works. Restores of every kind raise the horizon and never lower it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use State;
+use Test::More;
+use Torture::Draws;
+use Torture::Server;
+
+my $server = Torture::Server->create(conf => 'flakeid.max_ahead = 60s');
+my $draws = Torture::Draws->new('snowflake');
+
+#
+# The server refuses to write to it
+#
+survives($server, $draws, 'writes by hand', sub {
+	refused($server, $_, '42809', $_)
+	  for 'UPDATE flakeid.state SET plain_horizon = 1', 'INSERT INTO flakeid.state DEFAULT VALUES', 'DELETE FROM flakeid.state',
+	  'TRUNCATE flakeid.state', 'COPY flakeid.state FROM STDIN', 'SELECT FROM flakeid.state FOR UPDATE';
+	refused($server, $_, '2BP01', $_)
+	  for 'DROP MATERIALIZED VIEW flakeid.state', 'DROP SCHEMA flakeid CASCADE', 'DROP TABLE flakeid.restored';
+});
+
+#
+# Old dumps
+#
+my $dump = "$server->{dir}/early";
+$server->value('d1', 'CREATE TABLE kept (id flake PRIMARY KEY DEFAULT flake_next())');
+$server->value('d1', 'INSERT INTO kept SELECT FROM generate_series(1, 1000)');
+$server->client('pg_dump', '-Fd', '-j', 4, '-f', $dump, 'd1');
+for my $options (
+	[ '--data-only' ], [ '--data-only', '--disable-triggers', '-j', 4 ], [ '--data-only', '--single-transaction' ],
+	[ '--clean', '--if-exists', '-j', 4 ], [ '--clean', '--if-exists', '--single-transaction' ])
+{
+	survives($server, $draws, "restored @$options", sub {
+		$server->value('d1', 'TRUNCATE kept');
+		$server->client('pg_restore', '--exit-on-error', '-d', 'd1', @$options, $dump);
+		is($server->value('d1', 'SELECT count(*) FROM kept'), 1000, "restored @$options: rows");
+	}, alone => $options->[0] eq '--clean');
+}
+survives($server, $draws, 'dumped by an ordinary role', sub {
+	$server->value('postgres', 'CREATE ROLE ordinary LOGIN');
+	my $text = Torture::Server::command(Torture::Server::bin() . '/pg_dump', '-h', $server->{dir}, '-p', 5432, '-U', 'ordinary', '-T', 'kept', 'd1');
+	like($text, qr/^plain horizon\t[1-9]/m, 'the horizon is in it');
+});
+
+# What a client restores counts, in whatever role; the same of a replication worker does not (013).
+survives($server, $draws, 'restored in the role of a replica', sub {
+	accepted($server, q{SET session_replication_role = replica;
+		INSERT INTO flakeid.restored SELECT 'plain horizon', plain_horizon + 5000000 FROM flakeid.state}, 'a row of a dump');
+	my ($raised) = @{ $draws->draw($server->connect('d1'), 1)->{drawn} };
+	cmp_ok($raised->[3] + 946_684_800_000_000, '>=', horizon($server, 'd1')->[0] - 3_000_000, 'ids begin after it');
+}, alone => 1);
+
+#
+# Lost, and found with what the hint says
+#
+sub found
+{
+	my ($what) = @_;
+	$server->start;
+	my $answer = $draws->draw($server->connect('d1'), 1);
+	is($answer->{code}, 'XX001', "$what: an error") or diag $answer->{message};
+	is($answer->{message}, 'the horizon of database "d1" is lost', "$what: that says so");
+	my ($hint) = ($answer->{hint} // '') =~ /^Run (.*;) as a superuser, /;
+	ok($hint, "$what: and what to do");
+	refused($server, $_, 'XX001', "$what: $_") for 'SELECT flake_repair_horizon()', 'SELECT * FROM flakeid.dumped()';
+	accepted($server, $_, "$what: $_") for split /(?<=;) /, $hint;
+	is($server->value('d1', q{SELECT lease_hold || ' ' || (lease_rest > 0)::text FROM flakeid.state}), '172800 true', "$what: leases rest");
+	is($draws->draw($server->connect('d1'), 1000)->{code}, undef, "$what: ids go on");
+	$server->kill_all;
+	$draws->next_run;
+	$server->start;
+	is($draws->draw($server->connect('d1'), 1000)->{code}, undef, "$what: also after the next start");
+	return;
+}
+
+survives($server, $draws, 'emptied and filled', sub {
+	accepted($server, "REFRESH MATERIALIZED VIEW flakeid.state$_", "REFRESH$_") for ' WITH NO DATA', '';
+});
+accepted($server, 'REFRESH MATERIALIZED VIEW flakeid.state WITH NO DATA', 'emptied');
+$server->kill_all;
+$draws->next_run;
+found('emptied');
+
+# Bytes of its file
+my $bytes = sub {
+	my ($at, $put) = @_;
+	return sub {
+		my ($file) = @_;
+		open my $io, '+<:raw', $file or die "$file: $!";
+		my $size = -s $io;
+		seek $io, $at < 0 ? $size + $at : $at, 0;
+		print $io $put;
+		close $io or die $!;
+	};
+};
+my %damage = (
+	'the horizon' => $bytes->(-80, "\0" x 8),
+	'one bit of the last number but one' => $bytes->(-16, "\1"),
+	'the length of the row' => $bytes->(26, "\xff\xff"),
+	'the place of the row' => $bytes->(24, "\xf8\x9f"),
+	'another line pointer' => $bytes->(12, "\x24\0"),
+	'the whole page' => $bytes->(0, "\0" x 8192),
+	'all of the file' => sub { truncate $_[0], 0 or die $! });
+for my $what (sort keys %damage)
+{
+	$draws->draw($server->connect('d1'), 1000);
+	my $file = $server->{data} . '/' . $server->value('d1', q{SELECT pg_relation_filepath('flakeid.state')});
+	$server->stop;
+	$draws->next_run;
+	$damage{$what}->($file);
+	found("changed $what");
+}
+judged($draws, 'tampered with', 80_000, qr/^42883/, qr/^42704/, qr/^3F000/, qr/^55000/);
+
+# Of another file nobody believes that it is the state.
+$server->value('d1', 'ALTER EXTENSION flakeid DROP MATERIALIZED VIEW flakeid.state');
+$server->kill_all;
+$server->start;
+my $answer = refused($server, 'SELECT flake_next()', '55000', 'not of the extension');
+like($answer->{hint}, qr/is missing: restore the database/, 'is said');
+$server->drop;
+done_testing();
