@@ -108,7 +108,9 @@ bool change(Horizon* horizon, Alter alter)
     if (readable) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             bound[kind] = bound_of(horizon, kind);
-            floor[kind] = other_file ? static_cast<uint64_t>(before.stamp[kind]) : 0;
+            // A file that says more than is published says what a restore put there.
+            const auto stamp = static_cast<uint64_t>(before.stamp[kind]);
+            floor[kind] = other_file && stamp > bound[kind] ? stamp : 0;
         }
         alter(durable, floor);
         for (int kind = 0; kind < horizon_kinds; kind++) {
