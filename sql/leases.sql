@@ -162,6 +162,10 @@ SELECT n.free_from >= s.lease_end AS for_itself FROM flakeid.lease_node AS n JOI
 SELECT token AS other, lease_end AS other_end FROM flake_lease_acquire('default', 'host g', '60 s') \gset
 SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 ms') = :'other_end' AS not_more;
 SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 s') > :'other_end' AS kept;
+SELECT flake_lease_renew(:'other', '10 s', 'infinity') <= clock_timestamp() + interval '2 min' AS no_more_than_any_lease;
+-- one that ends soon may have been given away by a coordinator whose clock was ahead: kept, and no longer
+SELECT token AS other, lease_end AS other_end FROM flake_lease_acquire('default', 'host g', '5 s') \gset
+SELECT flake_lease_renew(:'other', '60 s', :'other_end'::timestamptz + interval '2 s') = :'other_end'::timestamptz + interval '2 s' AS not_renewed;
 SELECT count(*) AS no_rest FROM flake_lease_acquire('default', 'host g', '10 s');
 
 -- In the role of a replica nothing is recorded, and so nothing handed out.

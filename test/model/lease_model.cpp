@@ -43,6 +43,7 @@ enum class Mutation {
     same_lease_again,     // a holder that asks again gets the lease that it has
     commit_not_durable,   // the coordinator answers, and a crash of it undoes the commit
     not_fenced,           // the old coordinator goes on beside the new one
+    claim_of_any,         // what a holder says it knows counts whoever's lease it is now
 };
 
 struct Setup {
@@ -92,6 +93,7 @@ struct State {
     uint8_t least_clock; // of the coordinator's readings
     uint8_t leases, crashes, failovers;
     uint8_t released; // a bit a lease: never asked for again
+    uint8_t known[4]; // a lease: the latest end that its holder was told
     Holder holder[holders];
 };
 
@@ -119,6 +121,7 @@ struct Move {
     uint8_t coordinator;
     Request request;
     uint8_t lease;
+    uint8_t claim;
 };
 
 class Model {
@@ -162,7 +165,7 @@ public:
                  word += setup_.draws ? 1 : sequences()) {
                 State after = state;
                 after.watched = static_cast<uint8_t>(word);
-                emit(after, Move{ev_watch, 0, after.watched, 0, no_request, 0}, nullptr);
+                emit(after, Move{ev_watch, 0, after.watched, 0, no_request, 0, 0}, nullptr);
             }
             return;
         }
@@ -170,19 +173,21 @@ public:
             const Holder& holder = state.holder[i];
             holder_moves(state, i, emit);
             if (holder.request != no_request) {
-                serve(state, {holder.request, holder.request_lease, holder.request_last - 1}, i,
+                serve(state, {holder.request, holder.request_lease, holder.request_last - 1, 0}, i,
                       emit);
             }
         }
         if (!setup_.draws) {
-            serve(state, {acquire, 0, -1}, 0, emit);
+            serve(state, {acquire, 0, -1, 0}, 0, emit);
             for (int lease = 1; lease <= state.leases; lease++) {
                 if (state.released >> lease & 1) {
                     continue;
                 }
-                serve(state, {renew, static_cast<uint8_t>(lease), -1}, 0, emit);
+                for (int claim = 0; claim <= state.known[lease]; claim++) {
+                    serve(state, {renew, static_cast<uint8_t>(lease), -1, claim}, 0, emit);
+                }
                 for (int last = -1; last < setup_.last_clock + max_ttl; last++) {
-                    serve(state, {release, static_cast<uint8_t>(lease), last}, 0, emit);
+                    serve(state, {release, static_cast<uint8_t>(lease), last, 0}, 0, emit);
                 }
             }
         }
@@ -217,7 +222,8 @@ public:
                 move.request == acquire
                     ? "a lease"
                     : (move.request == renew ? "to renew lease " : "the release of lease ") +
-                          std::to_string(move.lease);
+                          std::to_string(move.lease) +
+                          (move.claim > 0 ? ", known until " + std::to_string(move.claim) : "");
             fprintf(out, "%scoordinator: reads the clock: %d; ",
                     move.coordinator == 1 ? "old " : "", move.value);
             if (memcmp(&before.table[move.coordinator].end, &table.end, 2) == 0 &&
@@ -296,7 +302,8 @@ private:
     struct Call {
         Request request;
         uint8_t lease;
-        int last; // stamp; -1: none
+        int last;  // stamp; -1: none
+        int claim; // end that the holder of a renewal knows; 0: it says none
     };
 
     // One transaction: it counts as soon as it is served, also when the reply is lost.
@@ -316,7 +323,8 @@ private:
                                 static_cast<uint8_t>(reading),
                                 static_cast<uint8_t>(which),
                                 call.request,
-                                call.lease};
+                                call.lease,
+                                static_cast<uint8_t>(call.claim)};
                 emit(after, move, serve_at(after, which, call, i, reading));
             }
         }
@@ -358,14 +366,18 @@ private:
             table.end = static_cast<uint8_t>(now + max_ttl);
             return answer(state, holder, acquire, table);
         case renew: {
+            const int limit = now + max_ttl + (resting ? max_skew : 0);
+            const int known = call.claim < limit ? call.claim : limit;
+            const bool claimed = known > table.end;
+            const bool granted = theirs || (is(Mutation::claim_of_any) && claimed);
+            const int end = claimed ? known : table.end;
             // What the old coordinator knew it may have been max_skew later.
-            const int latest = now + (resting && !is(Mutation::renew_while_resting) ? max_skew : 0);
-            if (!theirs || latest >= table.end) {
+            const bool soon = now + max_skew >= end;
+            if (!granted || now >= end || (resting && soon && !is(Mutation::renew_while_resting))) {
                 return nullptr;
             }
-            if (table.end < now + max_ttl) {
-                table.end = static_cast<uint8_t>(now + max_ttl);
-            }
+            const int longest = claimed && soon ? end : now + max_ttl;
+            table.end = static_cast<uint8_t>(end < longest ? longest : end);
             return answer(state, holder, renew, table);
         }
         case release:
@@ -396,6 +408,9 @@ private:
             holder.reply_end = table.end;
         }
         const int tick = tick_of(state.watched);
+        if (!setup_.draws && state.known[table.lease] < table.end) {
+            state.known[table.lease] = table.end;
+        }
         if (tick < table.start || tick >= table.end) {
             return nullptr;
         }
@@ -411,12 +426,12 @@ private:
         if (behind && (state.failovers < setup_.failovers || is(Mutation::commit_not_durable))) {
             State after = state;
             after.standby = after.table[0];
-            emit(after, Move{ev_replicate, 0, 0, 0, no_request, 0}, nullptr);
+            emit(after, Move{ev_replicate, 0, 0, 0, no_request, 0, 0}, nullptr);
         }
         if (behind && is(Mutation::commit_not_durable)) {
             State after = state;
             after.table[0] = after.standby;
-            emit(after, Move{ev_coordinator_crash, 0, 0, 0, no_request, 0}, nullptr);
+            emit(after, Move{ev_coordinator_crash, 0, 0, 0, no_request, 0, 0}, nullptr);
         }
         if (state.failovers < setup_.failovers) {
             State after = state;
@@ -432,7 +447,7 @@ private:
             if (!setup_.any_skew && least > state.least_clock) {
                 after.least_clock = static_cast<uint8_t>(least);
             }
-            emit(after, Move{ev_fail_over, 0, 0, 0, no_request, 0}, nullptr);
+            emit(after, Move{ev_fail_over, 0, 0, 0, no_request, 0, 0}, nullptr);
         }
     }
 
@@ -491,10 +506,10 @@ private:
         auto move = [&](Event event, int value, auto change) {
             State after = state;
             const char* broken = change(after, after.holder[i]);
-            emit(
-                after,
-                Move{event, static_cast<uint8_t>(i), static_cast<uint8_t>(value), 0, no_request, 0},
-                broken);
+            emit(after,
+                 Move{event, static_cast<uint8_t>(i), static_cast<uint8_t>(value), 0, no_request, 0,
+                      0},
+                 broken);
         };
 
         // The lease.
@@ -661,6 +676,8 @@ std::vector<Run<Setup>> all_runs()
           mutated(failover(), Mutation::renew_while_resting));
     found("not-fenced", "the old coordinator goes on after the promotion",
           mutated(failover(), Mutation::not_fenced));
+    found("claim-of-any", "an end that a holder knows of a node that is another's now",
+          mutated(failover(), Mutation::claim_of_any));
     Setup setup = failover();
     setup.any_skew = true;
     found("any-skew", "a new coordinator whose clock is more than max_skew behind", setup);
