@@ -1,6 +1,6 @@
 // flake_next and its kin: the SQL functions that make ids.
+#include "draw.hpp"
 #include "errors.hpp"
-#include "generator.hpp"
 #include "named.hpp"
 
 using namespace flakeid;
@@ -123,7 +123,7 @@ FLAKEID_FUNCTION(flakeid_block)
 
 FLAKEID_FUNCTION(flakeid_prepare)
 {
-    (void)configured_generator(fcinfo->flinfo->fn_oid);
+    await_node(configured_generator(fcinfo->flinfo->fn_oid));
     return static_cast<Datum>(0);
 }
 
