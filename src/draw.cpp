@@ -17,6 +17,13 @@ constexpr int64_t wait_margin_us = 2 * us_per_s;
 // Between two looks at a lease that the keeper is to take.
 constexpr int64_t lease_nap_us = 5 * us_per_ms;
 
+// Past half of flakeid.max_ahead a session that draws several ids at once gets no more than this
+// part of all that the layout allows, so that those who draw one at a time need not wait for it.
+constexpr int64_t part_of_several = 64;
+
+// When this session may draw several again.
+int64_t several_from_us;
+
 // How long sessions and the keeper may differ about the settings after a reload.
 constexpr int64_t settings_lag_us = us_per_s;
 
@@ -81,6 +88,30 @@ void await_lease(Generator& g, int64_t now_us, int64_t* waiting_since)
     nap(Max(lease_nap_us, (steady_us() - *waiting_since) / 4));
 }
 
+// True when several ids lie so far ahead that others should come first.
+bool crowds_others(const Generator& g, const Draw& d)
+{
+    return d.count > 1 && settings.when_ahead == WhenAhead::wait &&
+           word_tick(g.shape, d.word) > g.limits.now + g.limits.ahead / 2;
+}
+
+void let_others_first(const Generator& g, const Draw& d, int64_t now_us)
+{
+    const auto tick = static_cast<int64_t>(max_sequence(g.shape)) + 1;
+    const int64_t share_us = d.count * g.layout.tick_us / tick * part_of_several;
+    several_from_us = now_us + Min(share_us, settings.max_ahead_us / 2);
+}
+
+// The step from the last word of g.slot, read before.
+Draw next(Generator& g, uint64_t last, Want want)
+{
+    if (unlikely(g.shape.has_back)) {
+        pg_read_barrier();
+        g.limits.others_ahead = pg_atomic_read_u64(&g.slot->most_ahead);
+    }
+    return step(last, g.shape, g.limits, want);
+}
+
 // Moves on to a node of the span whose tick has room, if there is one.
 bool move_on(Generator& g, Want want)
 {
@@ -101,8 +132,8 @@ bool move_on(Generator& g, Want want)
         if (last == closed_word) {
             continue;
         }
-        const Draw next = step(last, g.shape, g.limits, want);
-        if (next.verdict == Verdict::issue && word_tick(g.shape, next.word) <= g.limits.now) {
+        const Draw d = next(g, last, want);
+        if (d.verdict == Verdict::issue && word_tick(g.shape, d.word) <= g.limits.now) {
             return true;
         }
     }
@@ -231,6 +262,9 @@ Draw draw(Generator& g, Want want)
         const int64_t now_us = wall_us();
         refresh_limits(g, now_us);
         uint64_t last = pg_atomic_read_u64(&g.slot->word);
+        if (unlikely(last == closed_word && g.slot->yielded)) {
+            (void)find_slot(g, g.node);
+        }
         if (unlikely(g.lease != nullptr)) {
             if (unlikely(!lease_holds(g, last))) {
                 view_lease(g);
@@ -243,7 +277,7 @@ Draw draw(Generator& g, Want want)
             await_open_slot(&waiting_since);
             continue;
         }
-        const Draw d = step(last, g.shape, g.limits, want);
+        const Draw d = next(g, last, want);
         if (unlikely(g.first_node != g.last_node) &&
             (d.verdict == Verdict::wait ||
              (d.verdict == Verdict::issue && word_tick(g.shape, d.word) > g.limits.now)) &&
@@ -253,12 +287,27 @@ Draw draw(Generator& g, Want want)
         if (unlikely(d.verdict != Verdict::issue) ||
             (unlikely(g.lease != nullptr) && outside_lease(g, d))) {
             unblock(g, d, now_us, &waiting_since);
-        } else if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last,
-                                                         d.word + d.count - 1))) {
+            continue;
+        }
+        const bool crowded = crowds_others(g, d);
+        if (unlikely(crowded && now_us < several_from_us &&
+                     several_from_us - now_us <= settings.max_ahead_us / 2)) {
+            waiting_since = waiting_since == 0 ? steady_us() : waiting_since;
+            nap(several_from_us - now_us);
+            continue;
+        }
+        const uint64_t end = d.word + d.count - 1;
+        if (unlikely(g.shape.has_back) && word_tick(g.shape, end) > g.limits.now) {
+            raise_to(&g.slot->most_ahead, g.limits.ahead);
+        }
+        if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last, end))) {
             if (unlikely(g.lease != nullptr ? wall_us() >= g.lease_end_us : leases_began(g))) {
                 continue; // stopped before the swap, past the end of the lease or into leases
             }
             count_issued(d.count);
+            if (unlikely(crowded)) {
+                let_others_first(g, d, now_us);
+            }
             if (unlikely(word_tick(g.shape, d.word) > g.limits.now)) {
                 count_ahead(word_start_us(g, d.word) - now_us);
             }

@@ -25,7 +25,7 @@ uint64_t clamp_tick(const WordShape& shape, int64_t tick)
 }
 
 // Of a generator whose node is not leased yet.
-Slot no_slot{{closed_word}, {}, any_node, 0};
+Slot no_slot{{closed_word}, {0}, {}, any_node, InvalidOid, 0, false, false, ""};
 
 void drop_cache(Generator& g)
 {
@@ -95,12 +95,6 @@ void set_clock(Generator& g, int64_t now_us)
     g.coarse_end_us = g.layout.tick_us < least_coarse_tick_us ? 0 : g.tick_end_us - coarse_lag_us;
 }
 
-// The slot of one node of the span; nullptr when only spare slots are left for it.
-Slot* find_slot(const Generator& g, uint32_t node)
-{
-    return shared_slot(slot_key(g.layout, node), node, node != g.first_node);
-}
-
 void set_slot(Generator& g, uint32_t node, Slot* slot)
 {
     g.slot = slot;
@@ -159,9 +153,29 @@ void set_span(Generator& g)
     g.last_node = spread ? span.last : span.first;
 }
 
+// Whatever else is drawn in this database, ids of flakeid.layout come first.
+void refuse_ids_of_settings(const Generator& g)
+{
+    const Layout& layout = settings.layout;
+    const NodeSpan span = configured_span(layout);
+    const bool any = settings.node.source == NodeSource::any;
+    if (span.problem != nullptr || same_slots(g.layout, layout)) {
+        return;
+    }
+    const uint32_t any_of = any ? UINT32_MAX : bits_of_span(span.first, span.last);
+    if (can_meet(id_bits(layout, span.first, any_of),
+                 id_bits(g.layout, g.first_node, any ? UINT32_MAX : 0))) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("layout \"%s\" can make the same ids as flakeid.layout", g.name),
+                errdetail("flakeid.layout is \"%s\".", settings.layout_text),
+                errhint("Use flake_next() without a layout, or a layout whose epoch lies at least "
+                        "a year away."));
+    }
+}
+
 // g.layout, g.name and g.preset are set. g.generation is set last, by the caller: an error leaves
 // the generator unmade.
-void make(Generator& g, Oid function)
+void make(Generator& g)
 {
     require_good_settings();
     if (g.layout.tick_us > max_generated_tick_us) {
@@ -172,12 +186,14 @@ void make(Generator& g, Oid function)
     }
     g.shape = word_shape(g.layout);
     g.limits.ahead = static_cast<uint64_t>(settings.max_ahead_us / g.layout.tick_us);
-    g.function = function;
     g.kind = g.shape.has_back ? back_horizon : plain_horizon;
     if (wall_us() >= end_us(g.layout)) {
         throw_exhausted(g);
     }
     set_span(g);
+    if (!g.of_settings) {
+        refuse_ids_of_settings(g);
+    }
     g.horizon = horizon_attach();
     g.bound = 0;
     g.tick_end_us = g.tick_start_us = 0;
@@ -241,8 +257,8 @@ uint64_t stamp_of_word(const Generator& g, uint64_t word)
 void throw_exhausted(const Generator& g)
 {
     const int64_t end = end_us(g.layout);
-    const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
-    if (wall_us() < end) {
+    const int64_t now_us = wall_us();
+    if (now_us < end) {
         ereport(
             ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
             errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
@@ -251,13 +267,30 @@ void throw_exhausted(const Generator& g)
             errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
                     "layout with a later end."));
     }
+    const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
+    Layout next{};
+    const bool repeats =
+        successor != nullptr &&
+        parse_layout_or_preset(successor, strlen(successor), &next).status == LayoutStatus::ok &&
+        may_repeat(next, g.layout, now_us);
     ereport(
         ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
         errmsg("layout \"%s\" has been full since %s", g.name, moment_text(end)),
-        errdetail("Its ids can still be read."),
-        successor != nullptr
+        repeats ? errdetail("Its ids can still be read. The preset %s makes ids again that this "
+                            "layout made.",
+                            successor)
+                : errdetail("Its ids can still be read."),
+        repeats ? errhint("Use another layout for new tables, such as the preset %s; see column "
+                          "repeats of view flake_layouts.",
+                          successor)
+        : successor != nullptr
             ? errhint("Use another layout, such as the preset %s.", successor)
             : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
+}
+
+Slot* find_slot(const Generator& g, uint32_t node)
+{
+    return take_slot({&g.layout, g.name, node, g.of_settings, node != g.first_node});
 }
 
 void view_lease(Generator& g)
@@ -303,41 +336,21 @@ bool set_node(Generator& g, uint32_t node)
     return true;
 }
 
-NodeSpan configured_span(const Layout& layout)
-{
-    NodeSpan span = {settings.node.first, settings.node.last, nullptr};
-    if (settings.node.source == NodeSource::hostname && !hostname_node(&span.first)) {
-        span.problem =
-            "flakeid.node is hostname, which takes the number that ends the host name, and "
-            "this host's name ends in none.";
-    }
-    if (settings.node.source == NodeSource::ip && !address_node(layout.max_node, &span.first)) {
-        span.problem = "flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, "
-                       "172.16.0.0/12 or 192.168.0.0/16, and this host has none.";
-    }
-    if (settings.node.source == NodeSource::any && settings.coordinator[0] == '\0') {
-        span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
-                       "flakeid.coordinator is empty.";
-    }
-    if (settings.node.source != NodeSource::number) {
-        span.last = span.first;
-    }
-    return span;
-}
-
-void make_configured(Oid function)
+void make_configured()
 {
     configured.generation = 0;
     configured.layout = settings.layout;
     configured.name = settings.layout_text;
+    configured.of_settings = true;
     configured.preset = find_preset(settings.layout_text, strlen(settings.layout_text));
-    make(configured, function);
+    make(configured);
     configured.generation = settings.generation;
 }
 
-void make_named(Generator& g, const char* name, size_t length, Oid function)
+void make_named(Generator& g, const char* name, size_t length)
 {
     g.generation = 0;
+    g.of_settings = false;
     g.name = name;
     const LayoutError error = parse_layout_or_preset(name, length, &g.layout, &g.preset);
     if (error.status != LayoutStatus::ok) {
@@ -352,7 +365,7 @@ void make_named(Generator& g, const char* name, size_t length, Oid function)
                         quote_identifier(get_database_name(MyDatabaseId)),
                         quote_literal_cstr(name)));
     }
-    make(g, function);
+    make(g);
     g.user = GetUserId();
     g.generation = settings.generation;
 }

@@ -18,7 +18,6 @@ namespace flakeid {
 // looks nothing up. Plain data. What the common case needs stands first.
 struct Generator {
     uint64_t generation; // of the settings it was made from; 0: not made yet
-    Oid function;        // of the extension, to find its schema
     HorizonKind kind;
     Slot* slot; // of `node`
     Horizon* horizon;
@@ -43,36 +42,27 @@ struct Generator {
 
     uint32_t first_node, last_node, node; // a span, and where in it this session is
     Oid user;                             // who it was made for
+    bool of_settings;                     // flakeid.layout, rather than a layout that was named
     const char* name;                     // as the user named the layout
     const Preset* preset;
     Layout layout;
 };
 
-// The nodes that flakeid.node stands for with this layout, or why it stands for none.
-struct NodeSpan {
-    uint32_t first;
-    uint32_t last;
-    const char* problem; // nullptr when there is none
-};
-
-NodeSpan configured_span(const Layout& layout);
-
 // The generator of the settings in effect.
 extern Generator configured;
-void make_configured(Oid function);
+void make_configured();
 
-inline Generator& configured_generator(Oid function)
+inline Generator& configured_generator()
 {
     if (unlikely(configured.generation != settings.generation)) {
-        make_configured(function);
+        make_configured();
     }
-    configured.function = function; // another one after the extension was created again
     return configured;
 }
 
 // Makes `generator` for a layout that the user names. An error when the current user may not
 // generate with it.
-void make_named(Generator& generator, const char* name, size_t length, Oid function);
+void make_named(Generator& generator, const char* name, size_t length);
 
 inline bool still_good(const Generator& generator)
 {
@@ -81,6 +71,10 @@ inline bool still_good(const Generator& generator)
 
 // Brings generator.limits up to date.
 void refresh_limits(Generator& generator, int64_t now_us);
+
+// The slot of one node of the span; nullptr when only spare slots are left for it. An error when
+// another layout's slots are in its way.
+Slot* find_slot(const Generator& generator, uint32_t node);
 
 // Reads the lease anew, and opens the slot for it. g.lease_end_us is 0 when it is not held.
 void view_lease(Generator& generator);

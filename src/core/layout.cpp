@@ -378,7 +378,7 @@ const Preset presets[] = {
     {"randflake", "time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64",
      nullptr},
     {"js53", "time:40:1ms node:6 sequence:7 epoch=2026-01-01T00:00:00Z", nullptr},
-    {"rollback2", "time:41:1ms node:8 back:2 sequence:12 epoch=2010-11-04T01:42:54.657Z", nullptr},
+    {"rollback2", "time:41:1ms node:8 back:2 sequence:12 epoch=2025-01-01T00:00:00Z", nullptr},
     {"rollback3", "back:3 time:38:10ms node:10 sequence:12 epoch=2026-01-01T00:00:00Z", nullptr},
 };
 
