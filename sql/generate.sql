@@ -146,7 +146,33 @@ SELECT all_good(ARRAY[flake_next(), (SELECT min(id) FROM flake_next_many(10) AS 
 SELECT clock_timestamp() + '100 ms' AS horizon \gset
 SELECT flake_raise_horizon(:'horizon');
 SELECT flake_timestamp(flake_next()) > :'horizon' AS none_from_before_the_horizon;
+-- What is reserved is dropped with the setting: what was drawn one by one meanwhile is above it.
+SET flakeid.cache = 50;
+SELECT flake_next() AS first \gset
+SET flakeid.cache = 1;
+SELECT flake_next() AS second \gset
+SET flakeid.cache = 50;
+SELECT :first < :second AND :second < flake_next() AS rising;
 RESET flakeid.cache;
+
+-- A session that may run less far ahead than another does not take its ids for a clock set back.
+SET flakeid.layout = 'time:41:1ms node:8 back:2 sequence:2 epoch=2021-06-01';
+SET flakeid.when_ahead = 'error';
+DO $$
+BEGIN
+    FOR i IN 1 .. 3 LOOP
+        SET flakeid.max_ahead = '10s';
+        PERFORM flake_next() FROM generate_series(1, 10000);
+        SET flakeid.max_ahead = '1s';
+        BEGIN
+            PERFORM flake_next();
+        EXCEPTION WHEN object_not_in_prerequisite_state THEN
+        END;
+    END LOOP;
+END $$;
+SET flakeid.max_ahead = '10s';
+SELECT flake_field(flake_next(), 'back');
+RESET ALL;
 
 DROP TABLE began, f, b, by_trigger, log_of_trigger, ranged, hashed, holder, with_domain, of_twitter CASCADE;
 DROP DOMAIN order_id;

@@ -13,11 +13,20 @@ SELECT name, layout_text, ids_per_second, nodes, first_date, end_date, enciphere
 
 -- A layout prints back as its normal text, and that text is its own normal text.
 SELECT name FROM flake_layouts WHERE (flake_layout(layout_text)).layout_text <> layout_text;
-SELECT (flake_layout(t)).* FROM unnest(ARRAY[
+SELECT layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM unnest(ARRAY[
     'time:31:1s node:5 sequence:27',
     ' sequence:12   time:41:1000us  a:3 b:7 epoch=1288834974657 ',
     'time:20:7200s sequence:10 epoch=-86400s',
-    'node:1 time:42:1ms sequence:21']) AS t;
+    'node:1 time:42:1ms sequence:21']) AS t, flake_layout(t);
+
+-- The presets that may have made an id which the layout makes from now on
+SELECT name, expected, got FROM (VALUES
+    ('snowflake', 'twitter', true), ('twitter', 'snowflake', true), ('snowflake', 'snowflake', false),
+    ('snowflake', 'rollback2', false), ('rollback2', 'rollback3', true), ('tsid', 'snowflake', true),
+    ('snowflake', 'tsid', false), ('uidgenerator31', 'uidgenerator', true), ('uidgenerator30', 'uidgenerator', true),
+    ('uidgenerator', 'uidgenerator31', false), ('randflake', 'snowflake', false)) AS t (name, other, expected),
+    LATERAL (SELECT other = ANY (repeats) AS got FROM flake_layouts l WHERE l.name = t.name) AS l
+WHERE got IS DISTINCT FROM expected;
 
 -- Ids of others
 
@@ -223,10 +232,10 @@ RESET flakeid.layout;
 CREATE ROLE regress_flakeid_user;
 SET ROLE regress_flakeid_user;
 SELECT flake_next('tsid') > 0, flake_next('time:42:1ms node:10 sequence:12 epoch=2020-01-01') > 0;
-SELECT flake_next('time:42:1ms node:11 sequence:11 epoch=2020-01-01');
-SELECT count(*) FROM flake_next_many(3, 'time:42:1ms node:11 sequence:11 epoch=2020-01-01');
+SELECT flake_next('time:42:1ms node:11 sequence:11 epoch=2021-06-01');
+SELECT count(*) FROM flake_next_many(3, 'time:42:1ms node:11 sequence:11 epoch=2021-06-01');
 RESET ROLE;
-SELECT flake_next('time:42:1ms node:11 sequence:11 epoch=2020-01-01') > 0;
+SELECT flake_next('time:42:1ms node:11 sequence:11 epoch=2021-06-01') > 0;
 DROP ROLE regress_flakeid_user;
 
 -- Near its end: a warning once per session.

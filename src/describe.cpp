@@ -2,7 +2,9 @@
 // flake_status.
 #include "clock.hpp"
 #include "errors.hpp"
-#include "generator.hpp"
+#include "core/meet.hpp"
+#include "host.hpp"
+#include "lease.hpp"
 #include "settings.hpp"
 
 extern "C" {
@@ -29,16 +31,36 @@ int64_t ids_per_second(const Layout& layout)
                                 static_cast<uint64_t>(layout.tick_us));
 }
 
+// The names of the presets that `wanted` accepts, as text[].
+template <typename Wanted>
+Datum names_of_presets(Wanted wanted)
+{
+    auto* names = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<size_t>(preset_count)));
+    int count = 0;
+    for (int i = 0; i < preset_count; i++) {
+        if (wanted(presets[i])) {
+            names[count++] = CStringGetTextDatum(presets[i].name);
+        }
+    }
+    return PointerGetDatum(construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+// The other presets that may have made by now an id which the layout makes from now on.
+Datum repeats(const Layout& layout, int64_t now_us)
+{
+    return names_of_presets([&](const Preset& preset) {
+        Layout other{};
+        (void)parse_layout(preset.text, strlen(preset.text), &other);
+        return !same_layout(layout, other) && may_repeat(layout, other, now_us);
+    });
+}
+
 } // namespace
 
 FLAKEID_FUNCTION(flakeid_preset_names)
 {
     (void)fcinfo;
-    auto* names = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<size_t>(preset_count)));
-    for (int i = 0; i < preset_count; i++) {
-        names[i] = CStringGetTextDatum(presets[i].name);
-    }
-    return PointerGetDatum(construct_array(names, preset_count, TEXTOID, -1, false, TYPALIGN_INT));
+    return names_of_presets([](const Preset&) { return true; });
 }
 
 FLAKEID_FUNCTION(flakeid_layout)
@@ -62,6 +84,7 @@ FLAKEID_FUNCTION(flakeid_layout)
         moment_datum(end_us(layout)),
         BoolGetDatum(layout.enciphered),
         BoolGetDatum(layout.epoch_us <= now_us && now_us < end_us(layout)),
+        repeats(layout, now_us),
     };
     bool nulls[lengthof(values)] = {};
     return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));

@@ -1,6 +1,6 @@
 // flake_next and its kin: the SQL functions that make ids.
+#include "draw.hpp"
 #include "errors.hpp"
-#include "generator.hpp"
 #include "named.hpp"
 
 using namespace flakeid;
@@ -8,18 +8,21 @@ using namespace flakeid;
 namespace {
 
 // Ids made at once where many are wanted: the cipher takes eight side by side.
-constexpr uint32_t batch = 64;
+constexpr uint32_t made_at_once = 64;
+
+// Ids reserved at once: as many as were returned before, so that a caller who asks for millions and
+// takes one costs others one; but no more than these, nor than a tick holds.
+constexpr uint32_t most_reserved = 4096;
 
 // The generator of argument `arg`, or of the settings where there is none or it is null.
 Generator& generator_of(FunctionCallInfo fcinfo, int arg)
 {
-    const Oid function = fcinfo->flinfo->fn_oid;
     if (arg >= PG_NARGS() || PG_ARGISNULL(arg)) {
-        return configured_generator(function);
+        return configured_generator();
     }
     auto& named = named_argument<Generator>(fcinfo, arg);
     if (unlikely(!still_good(named.value))) {
-        make_named(named.value, named.name, named.length, function);
+        make_named(named.value, named.name, named.length);
     }
     return named.value;
 }
@@ -49,6 +52,22 @@ uint32_t positive_count(FunctionCallInfo fcinfo, int32 least)
     return static_cast<uint32_t>(n);
 }
 
+// Words that were drawn belong to the node they were drawn for, so the generator is a copy that
+// outlives a change of the settings.
+struct Progress {
+    Generator generator;
+    Draw drawn;
+    uint32_t wanted, reserved; // ids still to be drawn; drawn so far, up to most_reserved
+    uint32_t made, returned;   // of `ids`
+    uint64_t ids[made_at_once];
+};
+
+uint32_t next_batch(const Progress& progress)
+{
+    const uint64_t tick = max_sequence(progress.generator.shape) + 1;
+    return static_cast<uint32_t>(Min(Min(progress.wanted, tick), Max(progress.reserved, 1)));
+}
+
 } // namespace
 
 FLAKEID_FUNCTION(flakeid_next)
@@ -59,30 +78,20 @@ FLAKEID_FUNCTION(flakeid_next)
 
 FLAKEID_FUNCTION(flakeid_next_many)
 {
-    // Words that were drawn belong to the node they were drawn for, so the generator is a copy that
-    // outlives a change of the settings.
-    struct Progress {
-        Generator generator;
-        Draw drawn;
-        uint32_t wanted;
-        uint32_t made, returned; // of `ids`
-        uint64_t ids[batch];
-    };
     if (SRF_IS_FIRSTCALL()) {
         FuncCallContext* first = SRF_FIRSTCALL_INIT();
         auto* progress = static_cast<Progress*>(
             MemoryContextAllocZero(first->multi_call_memory_ctx, sizeof(Progress)));
-        const Oid function = fcinfo->flinfo->fn_oid;
         progress->wanted = positive_count(fcinfo, 0);
         if (PG_ARGISNULL(1)) {
-            progress->generator = configured_generator(function);
+            progress->generator = configured_generator();
             progress->generator.name =
                 MemoryContextStrdup(first->multi_call_memory_ctx, progress->generator.name);
         } else {
             MemoryContext caller = MemoryContextSwitchTo(first->multi_call_memory_ctx);
             char* name = text_to_cstring(PG_GETARG_TEXT_PP(1));
             MemoryContextSwitchTo(caller);
-            make_named(progress->generator, name, strlen(name), function);
+            make_named(progress->generator, name, strlen(name));
         }
         first->user_fctx = progress;
     }
@@ -94,9 +103,10 @@ FLAKEID_FUNCTION(flakeid_next_many)
         }
         Draw& drawn = progress->drawn;
         if (drawn.count == 0) {
-            drawn = draw(progress->generator, {progress->wanted, false});
+            drawn = draw(progress->generator, {next_batch(*progress), false});
+            progress->reserved = Min(progress->reserved + drawn.count, most_reserved);
         }
-        progress->made = Min(drawn.count, batch);
+        progress->made = Min(drawn.count, made_at_once);
         progress->returned = 0;
         ids_of_words(progress->generator, drawn.word, progress->made, progress->ids);
         drawn.word += progress->made;
@@ -123,7 +133,8 @@ FLAKEID_FUNCTION(flakeid_block)
 
 FLAKEID_FUNCTION(flakeid_prepare)
 {
-    (void)configured_generator(fcinfo->flinfo->fn_oid);
+    (void)fcinfo;
+    await_node(configured_generator());
     return static_cast<Datum>(0);
 }
 

@@ -12,22 +12,10 @@ Generator configured;
 
 namespace {
 
-// A wait is cut into pieces of this length, because the clock may be corrected meanwhile.
-constexpr int64_t longest_nap_us = 100 * us_per_ms;
-
-// An error rather than a longer wait than flakeid.max_ahead and this.
-constexpr int64_t wait_margin_us = 2 * us_per_s;
-
 // The coarse clock is a timer interrupt late, which comes every 10 ms where it is rarest. Ticks too
 // short to tell with it are told with the wall clock alone.
 constexpr int64_t coarse_lag_us = 50 * us_per_ms;
 constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
-
-// Between two looks at a lease that the keeper is to take.
-constexpr int64_t lease_nap_us = 5 * us_per_ms;
-
-// How long sessions and the keeper may differ about the settings after a reload.
-constexpr int64_t settings_lag_us = us_per_s;
 
 constexpr int64_t warned_before_end_us = 3 * 365 * us_per_day;
 
@@ -36,19 +24,12 @@ uint64_t clamp_tick(const WordShape& shape, int64_t tick)
     return tick < 0 ? 0 : Min(static_cast<uint64_t>(tick), shape.max_tick);
 }
 
+// Of a generator whose node is not leased yet.
+Slot no_slot{{closed_word}, {0}, {}, any_node, InvalidOid, 0, false, false, ""};
+
 void drop_cache(Generator& g)
 {
     g.cached = g.cached_end = 0;
-}
-
-// Sleeps without holding anything; an interrupt ends it.
-void nap(int64_t us)
-{
-    const auto ms = static_cast<long>((Min(us, longest_nap_us) + us_per_ms - 1) / us_per_ms);
-    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
-                    PG_WAIT_EXTENSION);
-    ResetLatch(MyLatch);
-    CHECK_FOR_INTERRUPTS();
 }
 
 // Narrows the limits to the ticks of the lease. A back field leaves them wider: draw() looks again.
@@ -61,28 +42,6 @@ void limit_to_lease(Generator& g)
     g.limits.first = Max(g.limits.first, word_of(g.shape, 0, g.lease_first, 0));
     g.limits.last =
         Min(g.limits.last, word_of(g.shape, g.shape.max_back, g.lease_last, max_sequence(g.shape)));
-}
-
-[[noreturn]] void throw_exhausted(const Generator& g)
-{
-    const int64_t end = end_us(g.layout);
-    const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
-    if (wall_us() < end) {
-        ereport(
-            ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-            errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
-                   get_database_name(MyDatabaseId)),
-            errdetail("The layout ends at %s.", moment_text(end)),
-            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
-                    "layout with a later end."));
-    }
-    ereport(
-        ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-        errmsg("layout \"%s\" has been full since %s", g.name, moment_text(end)),
-        errdetail("Its ids can still be read."),
-        successor != nullptr
-            ? errhint("Use another layout, such as the preset %s.", successor)
-            : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
 }
 
 // Decodes the shared bound and floor.
@@ -136,24 +95,6 @@ void set_clock(Generator& g, int64_t now_us)
     g.coarse_end_us = g.layout.tick_us < least_coarse_tick_us ? 0 : g.tick_end_us - coarse_lag_us;
 }
 
-int64_t word_start_us(const Generator& g, uint64_t word)
-{
-    int64_t us = INT64_MAX;
-    (void)tick_start_us(g.layout, word_tick(g.shape, word), &us);
-    return us;
-}
-
-uint64_t stamp_of_word(const Generator& g, uint64_t word)
-{
-    return stamp_of(word_back(g.shape, word), word_start_us(g, word));
-}
-
-// The slot of one node of the span; nullptr when only spare slots are left for it.
-Slot* find_slot(const Generator& g, uint32_t node)
-{
-    return shared_slot(slot_key(g.layout, node), node, node != g.first_node);
-}
-
 void set_slot(Generator& g, uint32_t node, Slot* slot)
 {
     g.slot = slot;
@@ -168,31 +109,6 @@ uint64_t first_word(const Generator& g)
     return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease_first, 0);
 }
 
-// Reads the lease anew, and opens the slot for it.
-void view_lease(Generator& g)
-{
-    drop_cache(g);
-    LeaseView view = lease_view(g.lease, g.wanted_node);
-    if (!view.same) {
-        g.lease = lease_want(g.wanted_node, g.layout.max_node, false);
-        view = lease_view(g.lease, g.wanted_node);
-    }
-    if (view.held) {
-        if (g.wanted_node == any_node && (view.node != g.node || g.slot == nullptr)) {
-            g.first_node = g.last_node = view.node;
-            set_slot(g, view.node, find_slot(g, view.node));
-        }
-        g.lease_first =
-            clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
-        const int64_t last = tick_of_us(g.layout, view.end_us) - 1;
-        g.lease_last = clamp_tick(g.shape, last);
-        view.held = last >= 0 && view.node <= g.layout.max_node &&
-                    lease_open(g.lease, view, g.slot, first_word(g));
-    }
-    g.lease_end_us = view.held ? view.end_us : 0;
-    g.bound = 0; // makes the limits anew
-}
-
 // Wants the lease of a node. False when `or_none` and all are taken.
 bool set_lease(Generator& g, uint32_t node, bool or_none)
 {
@@ -204,210 +120,6 @@ bool set_lease(Generator& g, uint32_t node, bool or_none)
     g.lease = lease;
     g.lease_end_us = 0;
     return true;
-}
-
-// Takes one node of the span; false when only spare slots are left for it, or its lease is not held
-// yet.
-bool set_node(Generator& g, uint32_t node)
-{
-    const bool leased = g.lease != nullptr && node != g.wanted_node && g.wanted_node != any_node;
-    Slot* slot = find_slot(g, node);
-    if (slot == nullptr || (leased && !set_lease(g, node, node != g.first_node))) {
-        return false;
-    }
-    set_slot(g, node, slot);
-    if (leased) {
-        view_lease(g);
-        if (g.lease_end_us == 0) {
-            lease_call(g.lease);
-            return false;
-        }
-        refresh_limits(g, wall_us());
-    }
-    return true;
-}
-
-bool outside_lease(const Generator& g, const Draw& d)
-{
-    return g.shape.has_back && (word_tick(g.shape, d.word) < g.lease_first ||
-                                word_tick(g.shape, d.word + d.count - 1) > g.lease_last);
-}
-
-[[noreturn]] void throw_no_lease(const Generator& g, int64_t now_us)
-{
-    const LeaseView view = lease_view(g.lease, g.wanted_node);
-    const int64_t end_us = view.last_end_us;
-    const char* error = lease_error(g.lease);
-    const char* name = lease_coordinator();
-    const char* detail = psprintf("Coordinator \"%s\": %s; the clock says %s.", name,
-                                  error[0] != '\0' ? error : "no answer yet", moment_text(now_us));
-    const bool given_back = !view.held && now_us < end_us;
-    if (end_us == 0 || given_back) {
-        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                g.wanted_node == any_node
-                    ? errmsg("no node is leased to this server")
-                    : errmsg("node %u is not leased to this server", g.wanted_node),
-                errdetail("%s", detail),
-                errhint("Ids go on by themselves as soon as the coordinator gives a lease."));
-    }
-    ereport(
-        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-        now_us >= end_us
-            ? errmsg("the lease of node %u ended at %s", view.node, moment_text(end_us))
-            : errmsg("the lease of node %u ends at %s, before the next id", view.node,
-                     moment_text(end_us)),
-        errdetail("%s", detail),
-        errhint(
-            "Ids go on by themselves as soon as the lease is renewed. Correct the clock if it is "
-            "wrong."));
-}
-
-// Waits a little for the keeper, or raises an error when it has one or took too long.
-void await_lease(Generator& g, int64_t now_us, int64_t* waiting_since)
-{
-    lease_call(g.lease);
-    if (*waiting_since == 0) {
-        *waiting_since = steady_us();
-    }
-    const bool ahead =
-        g.lease_end_us > now_us; // ids run before the clock: a renewal may be due later
-    if ((!ahead && lease_failing(g.lease)) ||
-        steady_us() - *waiting_since > settings.max_ahead_us + wait_margin_us) {
-        throw_no_lease(g, now_us);
-    }
-    nap(Max(lease_nap_us, (steady_us() - *waiting_since) / 4));
-}
-
-// Moves on to a node of the span whose tick has room, if there is one.
-bool move_on(Generator& g, Want want)
-{
-    const uint32_t start = g.node;
-    for (uint32_t node = start == g.last_node ? g.first_node : start + 1; node != start;
-         node = node == g.last_node ? g.first_node : node + 1) {
-        if (!set_node(g, node)) {
-            if (g.lease != nullptr) {
-                continue; // its lease is not held yet
-            }
-            if (node < start) {
-                break;
-            }
-            node = g.last_node; // no slot is left: those before have theirs
-            continue;
-        }
-        const uint64_t last = pg_atomic_read_u64(&g.slot->word);
-        if (last == closed_word) {
-            continue;
-        }
-        const Draw next = step(last, g.shape, g.limits, want);
-        if (next.verdict == Verdict::issue && word_tick(g.shape, next.word) <= g.limits.now) {
-            return true;
-        }
-    }
-    set_node(g, start);
-    return false;
-}
-
-[[noreturn]] void throw_ahead(const Generator& g, const Draw& d, int64_t now_us)
-{
-    const int64_t start_us = word_start_us(g, d.word);
-    const char* ahead = duration_text(start_us - now_us);
-    const char* max_ahead = duration_text(settings.max_ahead_us);
-    if (g.lease != nullptr && g.lease_end_us != 0 && word_tick(g.shape, d.word) <= g.lease_first) {
-        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                errmsg("the lease of node %u begins %s ahead of the clock", g.node, ahead),
-                errdetail("Coordinator \"%s\" says that it began at %s, and the clock says %s; "
-                          "flakeid.max_ahead is %s.",
-                          lease_coordinator(), moment_text(start_us), moment_text(now_us),
-                          max_ahead),
-                errhint("Correct the clock of this server or of the coordinator."));
-    }
-    if (d.word <= g.limits.first) {
-        ereport(
-            ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("the horizon of database \"%s\" lies %s ahead of the clock",
-                   get_database_name(MyDatabaseId), ahead),
-            errdetail("Ids up to %s may have been issued, and the clock says %s; flakeid.max_ahead "
-                      "is %s.",
-                      moment_text(start_us), moment_text(now_us), max_ahead),
-            errhint(
-                "Correct the clock if it was set back, or wait until it has caught up. A superuser "
-                "can lower a horizon that is wrong with SELECT flake_repair_horizon()."));
-    }
-    ereport(
-        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-        errmsg("the next id of node %u lies %s ahead of the clock", g.node, ahead),
-        errdetail("Ids were drawn faster than layout \"%s\" allows, or the clock was set back; the "
-                  "clock says %s; flakeid.max_ahead is %s.",
-                  g.name, moment_text(now_us), max_ahead),
-        g.shape.has_back
-            ? errhint("Wait or correct the clock. The back field has %u of its values left.",
-                      static_cast<unsigned>(g.shape.max_back - word_back(g.shape, d.word)))
-            : errhint("Wait, correct the clock, or use a layout with a wider sequence or a span "
-                      "of nodes."));
-}
-
-// There was a coordinator a moment ago, or this session has not seen yet that there is one.
-void await_open_slot(int64_t* waiting_since)
-{
-    if (*waiting_since == 0) {
-        *waiting_since = steady_us();
-    }
-    if (steady_us() - *waiting_since < settings_lag_us) {
-        keeper_call();
-        nap(lease_nap_us);
-        return;
-    }
-    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("ids are made with leases only from now on"),
-            errdetail("flakeid.coordinator was set while this statement ran."),
-            errhint("Run the statement again."));
-}
-
-// Waits, extends or raises an error. `waiting_since` is kept between the calls of one draw, 0
-// first.
-void unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since)
-{
-    CHECK_FOR_INTERRUPTS();
-    if (d.verdict == Verdict::exhausted) {
-        throw_exhausted(g);
-    }
-    if (g.lease != nullptr && d.verdict != Verdict::wait &&
-        (d.verdict == Verdict::issue || word_tick(g.shape, d.word) > g.lease_last)) {
-        await_lease(g, now_us, waiting_since);
-        return;
-    }
-    int64_t wait_us;
-    if (d.verdict == Verdict::extend) {
-        wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
-        if (wait_us == 0) {
-            return;
-        }
-    } else {
-        observe_clock();
-        wait_us = g.tick_start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
-        const int64_t longest = settings.max_ahead_us + wait_margin_us;
-        const int64_t waited = *waiting_since == 0 ? 0 : steady_us() - *waiting_since;
-        // The first tick after the horizon, as after a promotion, is waited for in any case.
-        const bool first = d.word <= g.limits.first && wait_us <= max_generated_tick_us;
-        if ((settings.when_ahead == WhenAhead::error && !first) || wait_us > longest ||
-            waited > longest) {
-            throw_ahead(g, d, now_us);
-        }
-    }
-    if (*waiting_since == 0) {
-        *waiting_since = steady_us();
-    }
-    nap(wait_us);
-}
-
-// The horizon is extended before its last second, so that nobody has to wait for it.
-void extend_early(Generator& g, uint64_t word, int64_t now_us)
-{
-    if (now_us < g.next_early_us && g.next_early_us - now_us <= extension_interval_us) {
-        return;
-    }
-    g.next_early_us = now_us + extension_interval_us / 4;
-    (void)horizon_extend(g.horizon, g.kind, stamp_of_word(g, word), now_us);
 }
 
 void warn_near_end(const Generator& g)
@@ -441,17 +153,29 @@ void set_span(Generator& g)
     g.last_node = spread ? span.last : span.first;
 }
 
-void await_any_node(Generator& g)
+// Whatever else is drawn in this database, ids of flakeid.layout come first.
+void refuse_ids_of_settings(const Generator& g)
 {
-    int64_t waiting_since = 0;
-    for (view_lease(g); g.lease_end_us == 0; view_lease(g)) {
-        await_lease(g, wall_us(), &waiting_since);
+    const Layout& layout = settings.layout;
+    const NodeSpan span = configured_span(layout);
+    const bool any = settings.node.source == NodeSource::any;
+    if (span.problem != nullptr || same_slots(g.layout, layout)) {
+        return;
+    }
+    const uint32_t any_of = any ? UINT32_MAX : bits_of_span(span.first, span.last);
+    if (can_meet(id_bits(layout, span.first, any_of),
+                 id_bits(g.layout, g.first_node, any ? UINT32_MAX : 0))) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("layout \"%s\" can make the same ids as flakeid.layout", g.name),
+                errdetail("flakeid.layout is \"%s\".", settings.layout_text),
+                errhint("Use flake_next() without a layout, or a layout whose epoch lies at least "
+                        "a year away."));
     }
 }
 
 // g.layout, g.name and g.preset are set. g.generation is set last, by the caller: an error leaves
 // the generator unmade.
-void make(Generator& g, Oid function)
+void make(Generator& g)
 {
     require_good_settings();
     if (g.layout.tick_us > max_generated_tick_us) {
@@ -462,12 +186,14 @@ void make(Generator& g, Oid function)
     }
     g.shape = word_shape(g.layout);
     g.limits.ahead = static_cast<uint64_t>(settings.max_ahead_us / g.layout.tick_us);
-    g.function = function;
     g.kind = g.shape.has_back ? back_horizon : plain_horizon;
     if (wall_us() >= end_us(g.layout)) {
         throw_exhausted(g);
     }
     set_span(g);
+    if (!g.of_settings) {
+        refuse_ids_of_settings(g);
+    }
     g.horizon = horizon_attach();
     g.bound = 0;
     g.tick_end_us = g.tick_start_us = 0;
@@ -476,7 +202,6 @@ void make(Generator& g, Oid function)
     if (g.layout.enciphered) {
         (void)configured_key();
     }
-    g.slot = nullptr;
     g.leases_in_force = &shared_leases()->in_force;
     g.lease = nullptr;
     if (settings.coordinator_problem != nullptr) {
@@ -487,13 +212,15 @@ void make(Generator& g, Oid function)
     if (settings.coordinator[0] != '\0') {
         (void)set_lease(g, settings.node.source == NodeSource::any ? any_node : g.first_node,
                         false);
-        if (g.wanted_node == any_node) {
-            await_any_node(g);
-        }
     } else {
         warn_of_replication();
     }
-    set_slot(g, g.first_node, find_slot(g, g.first_node));
+    if (g.lease != nullptr && g.wanted_node == any_node) {
+        set_slot(g, g.first_node, &no_slot);
+        view_lease(g);
+    } else {
+        set_slot(g, g.first_node, find_slot(g, g.first_node));
+    }
     stats_begin();
     warn_near_end(g);
 }
@@ -515,41 +242,115 @@ bool anybody_may_use(const Layout& layout)
 
 } // namespace
 
-NodeSpan configured_span(const Layout& layout)
+int64_t word_start_us(const Generator& g, uint64_t word)
 {
-    NodeSpan span = {settings.node.first, settings.node.last, nullptr};
-    if (settings.node.source == NodeSource::hostname && !hostname_node(&span.first)) {
-        span.problem =
-            "flakeid.node is hostname, which takes the number that ends the host name, and "
-            "this host's name ends in none.";
-    }
-    if (settings.node.source == NodeSource::ip && !address_node(layout.max_node, &span.first)) {
-        span.problem = "flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, "
-                       "172.16.0.0/12 or 192.168.0.0/16, and this host has none.";
-    }
-    if (settings.node.source == NodeSource::any && settings.coordinator[0] == '\0') {
-        span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
-                       "flakeid.coordinator is empty.";
-    }
-    if (settings.node.source != NodeSource::number) {
-        span.last = span.first;
-    }
-    return span;
+    int64_t us = INT64_MAX;
+    (void)tick_start_us(g.layout, word_tick(g.shape, word), &us);
+    return us;
 }
 
-void make_configured(Oid function)
+uint64_t stamp_of_word(const Generator& g, uint64_t word)
+{
+    return stamp_of(word_back(g.shape, word), word_start_us(g, word));
+}
+
+void throw_exhausted(const Generator& g)
+{
+    const int64_t end = end_us(g.layout);
+    const int64_t now_us = wall_us();
+    if (now_us < end) {
+        ereport(
+            ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+            errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
+                   get_database_name(MyDatabaseId)),
+            errdetail("The layout ends at %s.", moment_text(end)),
+            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
+                    "layout with a later end."));
+    }
+    const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
+    Layout next{};
+    const bool repeats =
+        successor != nullptr &&
+        parse_layout_or_preset(successor, strlen(successor), &next).status == LayoutStatus::ok &&
+        may_repeat(next, g.layout, now_us);
+    ereport(
+        ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+        errmsg("layout \"%s\" has been full since %s", g.name, moment_text(end)),
+        repeats ? errdetail("Its ids can still be read. The preset %s makes ids again that this "
+                            "layout made.",
+                            successor)
+                : errdetail("Its ids can still be read."),
+        repeats ? errhint("Use another layout for new tables, such as the preset %s; see column "
+                          "repeats of view flake_layouts.",
+                          successor)
+        : successor != nullptr
+            ? errhint("Use another layout, such as the preset %s.", successor)
+            : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
+}
+
+Slot* find_slot(const Generator& g, uint32_t node)
+{
+    return take_slot({&g.layout, g.name, node, g.of_settings, node != g.first_node});
+}
+
+void view_lease(Generator& g)
+{
+    drop_cache(g);
+    LeaseView view = lease_view(g.lease, g.wanted_node);
+    if (!view.same) {
+        g.lease = lease_want(g.wanted_node, g.layout.max_node, false);
+        view = lease_view(g.lease, g.wanted_node);
+    }
+    if (view.held) {
+        if (g.wanted_node == any_node && (view.node != g.node || g.slot == &no_slot)) {
+            g.first_node = g.last_node = view.node;
+            set_slot(g, view.node, find_slot(g, view.node));
+        }
+        g.lease_first =
+            clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
+        const int64_t last = tick_of_us(g.layout, view.end_us) - 1;
+        g.lease_last = clamp_tick(g.shape, last);
+        view.held = last >= 0 && view.node <= g.layout.max_node &&
+                    lease_open(g.lease, view, g.slot, first_word(g));
+    }
+    g.lease_end_us = view.held ? view.end_us : 0;
+    g.bound = 0; // makes the limits anew
+}
+
+bool set_node(Generator& g, uint32_t node)
+{
+    const bool leased = g.lease != nullptr && node != g.wanted_node && g.wanted_node != any_node;
+    Slot* slot = find_slot(g, node);
+    if (slot == nullptr || (leased && !set_lease(g, node, node != g.first_node))) {
+        return false;
+    }
+    set_slot(g, node, slot);
+    if (leased) {
+        view_lease(g);
+        if (g.lease_end_us == 0) {
+            lease_call(g.lease);
+            return false;
+        }
+        refresh_limits(g, wall_us());
+    }
+    return true;
+}
+
+void make_configured()
 {
     configured.generation = 0;
     configured.layout = settings.layout;
     configured.name = settings.layout_text;
+    configured.of_settings = true;
     configured.preset = find_preset(settings.layout_text, strlen(settings.layout_text));
-    make(configured, function);
+    make(configured);
     configured.generation = settings.generation;
 }
 
-void make_named(Generator& g, const char* name, size_t length, Oid function)
+void make_named(Generator& g, const char* name, size_t length)
 {
     g.generation = 0;
+    g.of_settings = false;
     g.name = name;
     const LayoutError error = parse_layout_or_preset(name, length, &g.layout, &g.preset);
     if (error.status != LayoutStatus::ok) {
@@ -564,7 +365,7 @@ void make_named(Generator& g, const char* name, size_t length, Oid function)
                         quote_identifier(get_database_name(MyDatabaseId)),
                         quote_literal_cstr(name)));
     }
-    make(g, function);
+    make(g);
     g.user = GetUserId();
     g.generation = settings.generation;
 }
@@ -585,75 +386,6 @@ void refresh_limits(Generator& g, int64_t now_us)
         limits.last = Min(limits.last, g.early_word);
         // A lease is looked at with every word.
         g.stretch = g.lease != nullptr ? Stretch{0, 0} : stretch_of(g.shape, limits);
-    }
-}
-
-Draw draw(Generator& g, Want want)
-{
-    int64_t waiting_since = 0;
-    for (;;) {
-        const int64_t now_us = wall_us();
-        refresh_limits(g, now_us);
-        uint64_t last = pg_atomic_read_u64(&g.slot->word);
-        if (unlikely(g.lease != nullptr)) {
-            if (unlikely(!lease_holds(g, last))) {
-                view_lease(g);
-                if (g.lease_end_us == 0) {
-                    await_lease(g, now_us, &waiting_since);
-                }
-                continue;
-            }
-        } else if (unlikely(last == closed_word || leases_began(g))) {
-            await_open_slot(&waiting_since);
-            continue;
-        }
-        const Draw d = step(last, g.shape, g.limits, want);
-        if (unlikely(g.first_node != g.last_node) &&
-            (d.verdict == Verdict::wait ||
-             (d.verdict == Verdict::issue && word_tick(g.shape, d.word) > g.limits.now)) &&
-            move_on(g, want)) {
-            continue;
-        }
-        if (unlikely(d.verdict != Verdict::issue) ||
-            (unlikely(g.lease != nullptr) && outside_lease(g, d))) {
-            unblock(g, d, now_us, &waiting_since);
-        } else if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last,
-                                                         d.word + d.count - 1))) {
-            if (unlikely(g.lease != nullptr ? wall_us() >= g.lease_end_us : leases_began(g))) {
-                continue; // stopped before the swap, past the end of the lease or into leases
-            }
-            count_issued(d.count);
-            if (unlikely(word_tick(g.shape, d.word) > g.limits.now)) {
-                count_ahead(word_start_us(g, d.word) - now_us);
-            }
-            if (unlikely(waiting_since != 0)) {
-                count_wait(steady_us() - waiting_since);
-            }
-            if (unlikely(d.word > g.early_word)) {
-                extend_early(g, d.word, now_us);
-            }
-            return d;
-        }
-    }
-}
-
-void draw_cache(Generator& g, uint32_t count)
-{
-    const Draw d = draw(g, {count, false});
-    const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
-    g.cached = d.word;
-    g.cached_end = d.word + d.count;
-    g.cached_from_us = word_start_us(g, g.cached_end - 1) - ahead_us;
-    g.cached_until_us = word_start_us(g, g.cached) + ahead_us;
-}
-
-void ids_of_words(const Generator& g, uint64_t word, uint32_t count, uint64_t* ids)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        ids[i] = raw_of_word(g.layout, g.shape, word + i) | g.node_bits;
-    }
-    if (g.layout.enciphered) {
-        sparx_encrypt_many(configured_key(), ids, count);
     }
 }
 

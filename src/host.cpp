@@ -1,6 +1,6 @@
 #include "host.hpp"
 
-#include "server.hpp"
+#include "settings.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -20,8 +20,7 @@ bool is_private(uint32_t address)
            address >> 16 == (192 << 8 | 168);
 }
 
-} // namespace
-
+// The number that ends the host name, as in a StatefulSet; false where there is none.
 bool hostname_node(uint32_t* node)
 {
     char name[host_name_size] = "";
@@ -42,6 +41,8 @@ bool hostname_node(uint32_t* node)
     return true;
 }
 
+// The low bits of the host's first private IPv4 address, as Sonyflake takes them; false where there
+// is none. `mask` is the largest node of the layout.
 bool address_node(uint32_t mask, uint32_t* node)
 {
     ifaddrs* interfaces;
@@ -61,6 +62,30 @@ bool address_node(uint32_t mask, uint32_t* node)
     freeifaddrs(interfaces);
     *node = found & mask;
     return found != 0;
+}
+
+} // namespace
+
+NodeSpan configured_span(const Layout& layout)
+{
+    NodeSpan span = {settings.node.first, settings.node.last, nullptr};
+    if (settings.node.source == NodeSource::hostname && !hostname_node(&span.first)) {
+        span.problem =
+            "flakeid.node is hostname, which takes the number that ends the host name, and "
+            "this host's name ends in none.";
+    }
+    if (settings.node.source == NodeSource::ip && !address_node(layout.max_node, &span.first)) {
+        span.problem = "flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, "
+                       "172.16.0.0/12 or 192.168.0.0/16, and this host has none.";
+    }
+    if (settings.node.source == NodeSource::any && settings.coordinator[0] == '\0') {
+        span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
+                       "flakeid.coordinator is empty.";
+    }
+    if (settings.node.source != NodeSource::number) {
+        span.last = span.first;
+    }
+    return span;
 }
 
 } // namespace flakeid

@@ -1,15 +1,19 @@
-// Node numbers that the host itself tells.
+// The node numbers of this server: of flakeid.node, which may leave them to the host.
 #pragma once
+
+#include "core/layout.hpp"
 
 #include <cstdint>
 
 namespace flakeid {
 
-// The number that ends the host name, as in a StatefulSet; false where there is none.
-bool hostname_node(uint32_t* node);
+// The nodes that flakeid.node stands for with this layout, or why it stands for none.
+struct NodeSpan {
+    uint32_t first;
+    uint32_t last;
+    const char* problem; // nullptr when there is none
+};
 
-// The low bits of the host's first private IPv4 address, as Sonyflake takes them; false where there
-// is none. `mask` is the largest node of the layout.
-bool address_node(uint32_t mask, uint32_t* node);
+NodeSpan configured_span(const Layout& layout);
 
 } // namespace flakeid

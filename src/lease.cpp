@@ -89,10 +89,7 @@ int64_t last_moment(const Slot& slot, int64_t lease_end_us)
     if (key.back_bits > 0) {
         return lease_end_us - 1;
     }
-    uint64_t tick = slot.word_before >> key.sequence_bits;
-    if (key.time_bits > 0) {
-        tick &= (UINT64_C(1) << key.time_bits) - 1;
-    }
+    const uint64_t tick = slot_tick(key, slot.word_before);
     return key.epoch_us + static_cast<int64_t>(tick + 1) * key.tick_us - 1;
 }
 
@@ -162,7 +159,7 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, uint64_t first_
     return locked(LW_EXCLUSIVE, [&] {
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
                           lease->start_us == view.start_us;
-        if (held && pg_atomic_read_u64(&slot->word) == closed_word) {
+        if (held && !slot->yielded && pg_atomic_read_u64(&slot->word) == closed_word) {
             pg_atomic_write_u64(&slot->word, Max(first_word, slot->word_before + 1));
         }
         return held;
@@ -222,7 +219,7 @@ void lease_begin_force()
     locked(LW_EXCLUSIVE, [&] {
         if (pg_atomic_exchange_u32(&table->in_force, 1) == 0) {
             uint32_t count;
-            Slot* slots = shared_slots(&count);
+            Slot* slots = taken_slots(&count);
             for (uint32_t i = 0; i < count; i++) {
                 close_slot(slots[i]);
             }
@@ -238,9 +235,9 @@ void lease_end_force()
     locked(LW_EXCLUSIVE, [&] {
         pg_atomic_write_u32(&table->in_force, 0);
         uint32_t count;
-        Slot* slots = shared_slots(&count);
+        Slot* slots = taken_slots(&count);
         for (uint32_t i = 0; i < count; i++) {
-            if (pg_atomic_read_u64(&slots[i].word) == closed_word) {
+            if (!slots[i].yielded && pg_atomic_read_u64(&slots[i].word) == closed_word) {
                 pg_atomic_write_u64(&slots[i].word, slots[i].word_before + 1);
             }
         }
@@ -279,7 +276,7 @@ int64_t lease_close(Lease* lease)
         const auto end_us = static_cast<int64_t>(pg_atomic_exchange_u64(&lease->end_us, 0));
         int64_t last_us = lease->start_us;
         uint32_t count;
-        Slot* slots = shared_slots(&count);
+        Slot* slots = taken_slots(&count);
         for (uint32_t i = 0; i < count; i++) {
             if (slots[i].node == lease->node) {
                 close_slot(slots[i]);

@@ -293,6 +293,12 @@ void assign_realm(const char* newval, void*)
     settings.generation++;
 }
 
+// Ids that were reserved before are dropped: what was drawn one by one meanwhile is above them.
+void assign_cache(int, void*)
+{
+    settings.generation++;
+}
+
 void assign_max_ahead(int newval, void*)
 {
     settings.max_ahead_us = newval * us_per_ms;
@@ -441,7 +447,7 @@ void settings_init()
                             PG_INT32_MAX, PGC_SUSET, GUC_UNIT_S, nullptr, assign_max_leap, nullptr);
     DefineCustomIntVariable("flakeid.cache", "Ids that a session reserves at once.", nullptr,
                             &settings.cache, default_cache, 1, max_cache, PGC_SUSET, 0, nullptr,
-                            nullptr, nullptr);
+                            assign_cache, nullptr);
     declaring = true;
     DefineCustomStringVariable(
         "flakeid.coordinator", "Connection string of the database that hands out nodes.",

@@ -2,20 +2,20 @@
 
 #include "clock.hpp"
 
-#include "core/step.hpp"
-
 extern "C" {
 #include "common/hashfn.h"
+#include "storage/dsm.h"
 }
 
 namespace flakeid {
 
 namespace {
 
-// The name and the size are the same in every version, so that another version of the library
-// finds this memory instead of making a second one.
-constexpr char shared_name[] = "flakeid";
-constexpr size_t shared_size = 40 * 1024;
+// The name and size of the header are the same in every version from 0.2.0 on, so that another
+// version of the library finds it instead of making a second one.
+constexpr char header_name[] = "flakeid";
+constexpr size_t header_size = 128;
+constexpr char memory_name[] = "flakeid memory";
 
 // Raised when the meaning of the memory changes.
 #ifndef FLAKEID_SHARED_VERSION
@@ -23,7 +23,14 @@ constexpr size_t shared_size = 40 * 1024;
 #endif
 constexpr uint32_t shared_version = FLAKEID_SHARED_VERSION;
 
-constexpr int max_secret_marks = 32;
+struct Header {
+    uint32_t version; // first in every version
+    bool preloaded;   // the rest is in the main memory
+    dsm_handle segment;
+};
+static_assert(sizeof(Header) <= header_size, "the size of the header is fixed for ever");
+
+constexpr int max_secret_marks = 1024;
 
 struct SecretMark {
     uint64_t file; // hash of the name
@@ -31,51 +38,125 @@ struct SecretMark {
 };
 
 struct Shared {
-    uint32_t version; // first in every version
-    pg_atomic_uint32 slot_count;
     pg_atomic_uint32 horizon_count;
     pg_atomic_uint32 secret_mark_count;
     pg_atomic_uint64 clock_offset;
     Stats stats;
     LeaseTable leases;
     SecretMark secret_marks[max_secret_marks];
-    Slot slots[max_slots];
     Horizon horizons[max_horizons];
+    SlotTable slots;
 };
-static_assert(sizeof(Shared) <= shared_size, "the size of the shared memory is fixed for ever");
 
 Shared* shared;
+bool preloaded; // the library, by the server
 
 shmem_request_hook_type previous_request_hook;
 shmem_startup_hook_type previous_startup_hook;
 
+void initialize(Shared* memory)
+{
+    memset(static_cast<void*>(memory), 0, sizeof *memory);
+    pg_atomic_init_u32(&memory->horizon_count, 0);
+    pg_atomic_init_u32(&memory->secret_mark_count, 0);
+    pg_atomic_init_u64(&memory->clock_offset, static_cast<uint64_t>(wall_us() - uptime_us()));
+    stats_create(&memory->stats);
+    pg_atomic_init_u32(&memory->leases.in_force, 0);
+    for (Lease& lease : memory->leases.leases) {
+        pg_atomic_init_u64(&lease.end_us, 0);
+        pg_atomic_init_u64(&lease.used_at, 0);
+    }
+    pg_atomic_init_u32(&memory->slots.count, 0);
+    for (pg_atomic_uint32& place : memory->slots.index) {
+        pg_atomic_init_u32(&place, 0);
+    }
+}
+
+[[noreturn]] void throw_other_version(const char* detail)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("the running server uses another version of the flakeid library"),
+            errdetail("%s", detail), errhint("Restart the server."));
+}
+
+// Does what raises an error when there is no memory for it, or other memory of the same name.
+template <typename Action>
+void* make_memory(bool named_for_ever, Action action)
+{
+    MemoryContext caller = CurrentMemoryContext;
+    void* volatile made = nullptr;
+    PG_TRY();
+    {
+        made = action();
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(caller);
+        const ErrorData* error = CopyErrorData();
+        FlushErrorState();
+        // That a name has memory of another size is the one error without a code of its own.
+        if (named_for_ever && error->sqlerrcode == ERRCODE_INTERNAL_ERROR) {
+            throw_other_version(error->message);
+        }
+        ereport(ERROR, errcode(ERRCODE_OUT_OF_MEMORY),
+                errmsg("the server has no shared memory left for flakeid"),
+                errdetail("%s", error->message),
+                errhint("Add flakeid to shared_preload_libraries and restart the server."));
+    }
+    PG_END_TRY();
+    return made;
+}
+
+Shared* in_main_memory()
+{
+    bool found;
+    auto* memory = static_cast<Shared*>(ShmemInitStruct(memory_name, sizeof(Shared), &found));
+    if (!found) {
+        initialize(memory);
+    }
+    return memory;
+}
+
+// Stays as long as the server runs, and mapped as long as the session does.
+Shared* in_segment(dsm_handle* handle)
+{
+    const bool found = *handle != DSM_HANDLE_INVALID;
+    dsm_segment* segment = found ? dsm_attach(*handle) : dsm_create(sizeof(Shared), 0);
+    if (segment == nullptr) {
+        elog(ERROR, "shared memory segment of flakeid is gone");
+    }
+    auto* memory = static_cast<Shared*>(dsm_segment_address(segment));
+    if (!found) {
+        initialize(memory);
+        dsm_pin_segment(segment);
+        *handle = dsm_segment_handle(segment);
+    }
+    dsm_pin_mapping(segment);
+    return memory;
+}
+
 // AddinShmemInitLock must be held.
 void create_or_find()
 {
-    bool found;
-    auto* memory = static_cast<Shared*>(ShmemInitStruct(shared_name, shared_size, &found));
-    if (!found) {
-        memset(static_cast<void*>(memory), 0, shared_size);
-        memory->version = shared_version;
-        pg_atomic_init_u32(&memory->slot_count, 0);
-        pg_atomic_init_u32(&memory->horizon_count, 0);
-        pg_atomic_init_u32(&memory->secret_mark_count, 0);
-        pg_atomic_init_u64(&memory->clock_offset, static_cast<uint64_t>(wall_us() - uptime_us()));
-        stats_create(&memory->stats);
-        pg_atomic_init_u32(&memory->leases.in_force, 0);
-        for (Lease& lease : memory->leases.leases) {
-            pg_atomic_init_u64(&lease.end_us, 0);
-            pg_atomic_init_u64(&lease.used_at, 0);
+    auto* header = static_cast<Header*>(make_memory(true, [] {
+        bool found;
+        auto* memory = static_cast<Header*>(ShmemInitStruct(header_name, header_size, &found));
+        if (!found) {
+            memset(static_cast<void*>(memory), 0, header_size);
+            memory->version = shared_version;
+            memory->preloaded = preloaded;
+            memory->segment = DSM_HANDLE_INVALID;
         }
-    } else if (memory->version != shared_version) {
-        const uint32_t version = memory->version;
-        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                errmsg("the running server uses another version of the flakeid library"),
-                errdetail("Its shared memory has format %u, this library has format %u.", version,
-                          shared_version),
-                errhint("Restart the server."));
+        return static_cast<void*>(memory);
+    }));
+    if (header->version != shared_version) {
+        throw_other_version(psprintf("Its shared memory has format %u, this library has format %u.",
+                                     header->version, shared_version));
     }
-    shared = memory;
+    shared = static_cast<Shared*>(make_memory(false, [=] {
+        return static_cast<void*>(header->preloaded ? in_main_memory()
+                                                    : in_segment(&header->segment));
+    }));
 }
 
 Shared* attach()
@@ -93,7 +174,8 @@ void request_memory()
     if (previous_request_hook != nullptr) {
         previous_request_hook();
     }
-    RequestAddinShmemSpace(shared_size);
+    RequestAddinShmemSpace(header_size);
+    RequestAddinShmemSpace(sizeof(Shared));
 }
 
 void create_memory()
@@ -144,51 +226,9 @@ Entry* find_or_take(Entry* entries, pg_atomic_uint32* count, uint32_t limit, Mat
 
 } // namespace
 
-SlotKey slot_key(const Layout& layout, uint32_t node)
+SlotTable* shared_slots()
 {
-    SlotKey key{};
-    key.node = place_node(layout, node);
-    key.tick_us = layout.tick_us;
-    key.epoch_us = layout.epoch_us;
-    const bool time_on_top = layout.fields[0].kind == FieldKind::time && layout.back_bits == 0;
-    key.time_bits = time_on_top ? 0 : layout.time_bits;
-    key.time_shift = layout.time_shift;
-    key.sequence_bits = word_shape(layout).sequence_bits;
-    key.sequence_shift = layout.sequence_shift;
-    key.back_bits = layout.back_bits;
-    key.back_shift = layout.back_shift;
-    return key;
-}
-
-Slot* shared_slot(const SlotKey& key, uint32_t node, bool keep_spare)
-{
-    Shared* memory = attach();
-    Slot* slot = find_or_take(
-        memory->slots, &memory->slot_count, max_slots - (keep_spare ? spare_slots : 0),
-        [&](const Slot& other) { return memcmp(&other.key, &key, sizeof key) == 0; },
-        [&](Slot& fresh) {
-            fresh.key = key;
-            fresh.node = node;
-            fresh.word_before = 0;
-            pg_atomic_init_u64(&fresh.word,
-                               pg_atomic_read_u32(&memory->leases.in_force) != 0 ? closed_word : 0);
-        });
-    if (slot == nullptr && !keep_spare) {
-        ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                errmsg("all %d generators of the server are taken", max_slots),
-                errdetail("Every combination of layout and node that was used since the server's "
-                          "start takes one."),
-                errhint("Use fewer layouts and nodes, and restart the server."));
-    }
-    return slot;
-}
-
-Slot* shared_slots(uint32_t* count)
-{
-    Shared* memory = attach();
-    *count = pg_atomic_read_u32(&memory->slot_count);
-    pg_read_barrier();
-    return memory->slots;
+    return &attach()->slots;
 }
 
 Horizon* shared_horizon()
@@ -266,30 +306,10 @@ LeaseTable* shared_leases()
     return &attach()->leases;
 }
 
-int64_t shared_ahead_us(int64_t now_us)
-{
-    Shared* memory = attach();
-    int64_t ahead = PG_INT64_MIN;
-    const uint32_t taken = pg_atomic_read_u32(&memory->slot_count);
-    pg_read_barrier();
-    for (uint32_t i = 0; i < taken; i++) {
-        const SlotKey& key = memory->slots[i].key;
-        const uint64_t word = pg_atomic_read_u64(&memory->slots[i].word);
-        uint64_t tick = word == closed_word ? 0 : word >> key.sequence_bits;
-        if (key.time_bits > 0) {
-            tick &= (UINT64_C(1) << key.time_bits) - 1;
-        }
-        if (tick > 0) {
-            const int64_t start = static_cast<int64_t>(tick) * key.tick_us + key.epoch_us;
-            ahead = Max(ahead, start - now_us);
-        }
-    }
-    return ahead;
-}
-
 void shared_init()
 {
-    if (process_shared_preload_libraries_in_progress) {
+    preloaded = process_shared_preload_libraries_in_progress;
+    if (preloaded) {
         previous_request_hook = shmem_request_hook;
         shmem_request_hook = request_memory;
         previous_startup_hook = shmem_startup_hook;

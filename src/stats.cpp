@@ -133,7 +133,7 @@ FLAKEID_FUNCTION(flakeid_stats)
     };
     Datum values[] = {
         count(&stats->issued),
-        interval(Max(0, shared_ahead_us(wall_us()))),
+        interval(Max(0, furthest_ahead_us(wall_us()))),
         interval_of(&stats->largest_ahead_us),
         count(&stats->waits),
         interval_of(&stats->waited_us),

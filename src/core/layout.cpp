@@ -359,7 +359,7 @@ private:
 } // namespace
 
 // doc/layouts.md names the source of every constant.
-const Preset presets[] = {
+const Preset presets[preset_count] = {
     {"snowflake", "time:41:1ms node:10 sequence:12 epoch=2010-11-04T01:42:54.657Z", "pgedge"},
     {"twitter", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch=2010-11-04T01:42:54.657Z",
      "tsid"},
@@ -378,11 +378,9 @@ const Preset presets[] = {
     {"randflake", "time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64",
      nullptr},
     {"js53", "time:40:1ms node:6 sequence:7 epoch=2026-01-01T00:00:00Z", nullptr},
-    {"rollback2", "time:41:1ms node:8 back:2 sequence:12 epoch=2010-11-04T01:42:54.657Z", nullptr},
+    {"rollback2", "time:41:1ms node:8 back:2 sequence:12 epoch=2025-01-01T00:00:00Z", nullptr},
     {"rollback3", "back:3 time:38:10ms node:10 sequence:12 epoch=2026-01-01T00:00:00Z", nullptr},
 };
-
-const int preset_count = sizeof presets / sizeof presets[0];
 
 const Preset* find_preset(const char* name, size_t length)
 {

@@ -96,8 +96,8 @@ struct Preset {
     const char* successor; // a preset of the same kind to move to at the end, or nullptr
 };
 
-extern const Preset presets[];
-extern const int preset_count;
+constexpr int preset_count = 16;
+extern const Preset presets[preset_count];
 
 // The preset of that name, or nullptr.
 const Preset* find_preset(const char* name, size_t length);

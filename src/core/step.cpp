@@ -46,8 +46,10 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
     const uint64_t highest_tick = smaller(reach, shape.max_tick);
     const uint64_t start = larger(last, limits.first);
     uint64_t back = word_back(shape, start);
-    // No id is ever issued past the limit: the clock was further than it is now.
-    const bool raise = shape.has_back && back < shape.max_back && word_tick(shape, start) > reach;
+    // No id is ever issued past the limits: the clock was further than it is now.
+    const uint64_t furthest = limits.now + larger(limits.ahead, limits.others_ahead);
+    const bool raise =
+        shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;
     const uint64_t end = word_of(shape, back, shape.max_tick, last_of_sequence);
     if (limits.now > shape.max_tick || back > shape.max_back ||
         (!raise && (last >= end || start > end))) {

@@ -58,10 +58,11 @@ inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, uint64
 
 // All that bounds a draw besides the last word.
 struct Limits {
-    uint64_t now;   // tick of the wall clock
-    uint64_t ahead; // ticks that an id may lie before the wall clock
-    uint64_t first; // no word below this one
-    uint64_t last;  // no word above this one until the horizon is extended
+    uint64_t now;              // tick of the wall clock
+    uint64_t ahead;            // ticks that an id may lie ahead of the wall clock
+    uint64_t first;            // no word below this one
+    uint64_t last;             // no word above this one until the horizon is extended
+    uint64_t others_ahead = 0; // ticks that an id of another session may have lain ahead of it
 };
 
 struct Want {
@@ -83,9 +84,9 @@ struct Draw {
     uint64_t too_far;
 };
 
-// The next word after `last`, the word issued last (0: none yet; the word 0 is never issued). A
-// clock that went back by more than limits.ahead raises the back field where the layout has one
-// left.
+// The next word after `last`, the word issued last (0: none yet; the word 0 is never issued). The
+// back field, where the layout has one left, is raised when only a clock that was set back explains
+// the last word: it lies further ahead than any session may have stamped it.
 Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want);
 
 // The common case of the step: words of the tick limits.now, from its first one on, after each of

@@ -1,6 +1,6 @@
 // Generator, horizon and restart: every interleaving of two sessions, with a crash at any step and
 // a clock that says anything at any reading. The step is src/core/step.cpp itself; the sessions
-// below follow src/generator.cpp and src/horizon.cpp move by move (README.md says what is left
+// below follow src/generator.cpp, src/draw.cpp and src/horizon.cpp move by move (README.md says what is left
 // out).
 //
 //     horizon_model                every run; a line each
@@ -968,7 +968,7 @@ private:
                 if (broken == nullptr && !setup_.exact) {
                     broken = note(after, i, was.next, was.count);
                 }
-                // generator.cpp, extend_early(). Not always: at most every quarter of a second.
+                // draw.cpp, extend_early(). Not always: at most every quarter of a second.
                 if (was.wanted > 0) {
                     session.at = at_change;
                     session.drawn = 1;

@@ -38,7 +38,7 @@ is(refusal($node, 'SELECT other.flake_next(); SELECT other.flake_next()'), refus
 cmp_ok($old->query('SELECT flake_next()'), '>', $first, 'sessions of the old one go on');
 my $last = $node->safe_psql('postgres', 'SELECT max(id) FROM flake_next_many(10000) AS id');
 cmp_ok($last, '>', $first, 'and so do new ones of the old');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_shmem_allocations WHERE name LIKE \'%flake%\''), 1, 'there is one shared memory');
+is($node->safe_psql('postgres', 'SELECT count(*), max(size) < 1024 FROM pg_shmem_allocations WHERE name LIKE \'%flake%\''), '1|t', 'there is one shared memory, a small one');
 $old->quit;
 
 # After the restart the newer one is first, and the older one is refused.
@@ -55,7 +55,28 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = '$dir/other'")
 $node->start;
 is(refusal($node, 'SELECT other.flake_next()'), '', 'preloaded');
 like(refusal($node, 'SELECT flake_next()'), qr/^\w{5}: /, 'a second one is refused');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_shmem_allocations WHERE name LIKE \'%flake%\''), 1, 'there is one shared memory');
+is($node->safe_psql('postgres', q{SELECT string_agg(name, ', ' ORDER BY name COLLATE "C") FROM pg_shmem_allocations WHERE name LIKE '%flake%'}),
+	'flakeid, flakeid memory', 'there is one shared memory');
+$node->stop;
+
+# Release 0.1.0 made 40 kB under the name.
+my $old_library = c_library('old', q{
+	#include "storage/shmem.h"
+	PG_FUNCTION_INFO_V1(make_old);
+	Datum make_old(PG_FUNCTION_ARGS)
+	{
+		bool found;
+		*(uint32 *) ShmemInitStruct("flakeid", 40 * 1024, &found) = 1;
+		PG_RETURN_BOOL(found);
+	}});
+$node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
+$node->start;
+is($node->safe_psql('postgres', "CREATE FUNCTION make_old() RETURNS boolean AS '$old_library' LANGUAGE C; SELECT make_old()"), 'f', 'the memory of 0.1.0');
+like(refusal($node, 'SELECT flake_next()'), qr/^55000: the running server uses another version of the flakeid library\n.*hint: Restart the server\.$/s,
+	'the library of 0.1.0 in the running server');
+like(refusal($node, 'SELECT flake_next()'), qr/^55000: the running server/, 'and again in the next session');
+$node->restart;
+is(refusal($node, 'SELECT flake_next()'), '', 'a restart helps');
 $node->stop;
 
 done_testing();

@@ -9,7 +9,7 @@ use File::Basename qw(dirname);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(source_dir server refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting);
+our @EXPORT = qw(source_dir server refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting c_library);
 
 # The top of the source tree.
 sub source_dir { return abs_path(dirname(abs_path(__FILE__)) . '/../..') }
@@ -127,6 +127,18 @@ sub rising
 {
 	my ($column, @of) = @_;
 	return scalar grep { shell("cut -f$column $_ | sort -Cnu; echo \$?") == 0 } @of;
+}
+
+# Compiles a library for the server from C functions, and returns its path without the suffix.
+sub c_library
+{
+	my ($name, $functions) = @_;
+	my $dir = PostgreSQL::Test::Utils::tempdir();
+	write_file("$dir/$name.c", qq{#include "postgres.h"\n#include "fmgr.h"\nPG_MODULE_MAGIC;\n$functions\n});
+	write_file("$dir/$name.mk", "MODULES = $name\nPGXS := \$(shell pg_config --pgxs)\ninclude \$(PGXS)\n");
+	my ($out, $err) = run_command([ 'make', '-s', '-C', $dir, '-f', "$name.mk", 'with_llvm=no' ]);
+	-e "$dir/$name.so" or die "no $name.so: $out $err";
+	return "$dir/$name";
 }
 
 # The setting that makes the planner use a worker wherever it may.

@@ -84,7 +84,8 @@ Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want wa
     }
     // The back count in effect: one more where the last tick lies out of the clock's reach.
     const uint64_t from = last > limits.first ? last : limits.first;
-    const bool out_of_reach = word_tick(shape, from) > limits.now + limits.ahead;
+    const bool out_of_reach =
+        word_tick(shape, from) > limits.now + std::max(limits.ahead, limits.others_ahead);
     const uint64_t back =
         word_back(shape, from) + (out_of_reach && word_back(shape, from) < shape.max_back ? 1 : 0);
     auto usable = [&](uint64_t word) {
@@ -113,7 +114,7 @@ Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want wa
     return {Verdict::exhausted, 0, 0, 0};
 }
 
-void compare_with_oracle(const WordShape& shape, uint64_t words)
+void compare_with_oracle(const WordShape& shape, uint64_t words, uint64_t others_ahead = 0)
 {
     const Want wants[] = {{1, false}, {2, false}, {3, false}, {100, false}, {1, true}, {2, true}};
     for (uint64_t last = 0; last < words; last++) {
@@ -125,7 +126,7 @@ void compare_with_oracle(const WordShape& shape, uint64_t words)
                             if (want.in_one_tick && want.count > max_sequence(shape) + 1) {
                                 continue;
                             }
-                            const Limits limits = {now, ahead, first, bound};
+                            const Limits limits = {now, ahead, first, bound, others_ahead};
                             const Draw d = step(last, shape, limits, want);
                             const Draw o = oracle(last, shape, limits, want);
                             ASSERT_TRUE(d.verdict == o.verdict && d.count == o.count &&
@@ -230,6 +231,8 @@ TEST(Step, EveryArgumentOfSmallShapes)
     compare_with_oracle(small_shape(0, 3, 7, false, 0), 8);
     compare_with_oracle(small_shape(1, 2, 3, true, 1), 16);
     compare_with_oracle(small_shape(1, 2, 3, true, 2), 24);
+    compare_with_oracle(small_shape(1, 2, 3, true, 2), 24, 1);
+    compare_with_oracle(small_shape(1, 2, 3, true, 2), 24, 2);
     compare_with_oracle(small_shape(1, 3, 3, true, 3), 64); // time on top of a plain 64-bit layout
     compare_with_oracle(small_shape(1, 2, 3, true, 0), 8);  // back:1 on top of one
 }
@@ -355,6 +358,37 @@ TEST(Step, FullTicksDoNotRaiseBack)
     const Draw d = step(last_word_of_tick(shape, 0, 1005), shape, {1000, 5, 0, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(word_back(shape, d.word), 0u);
+}
+
+// Two sessions take turns: one runs five times as far ahead as the other may, which waits for it.
+TEST(Step, SessionsThatRunFurtherAheadDoNotRaiseBack)
+{
+    const WordShape shape = back_shape();
+    const uint64_t far = 5000, near = 1000;
+    uint64_t last = 0, others_ahead = 0, issued[2] = {};
+    for (uint64_t now = 1000000; now < 1100000; now += 1500) {
+        for (const uint64_t ahead : {far, near}) {
+            for (;;) {
+                const Draw d = step(last, shape, {now, ahead, 0, unbounded, others_ahead},
+                                    {UINT32_MAX, false});
+                if (d.verdict != Verdict::issue) {
+                    ASSERT_EQ(d.verdict, Verdict::wait);
+                    break;
+                }
+                ASSERT_EQ(word_back(shape, d.word), 0u) << "raised, and the clock went on";
+                last = d.word + d.count - 1;
+                others_ahead = std::max(others_ahead, ahead); // as draw() does
+                issued[ahead == near]++;
+            }
+            now += ahead == far && now % 2 == 0 ? 6000 : 0; // now and then all catch up
+        }
+    }
+    EXPECT_GT(issued[0], 10u);
+    EXPECT_GT(issued[1], 10u);
+    // A clock that was set back further than anybody runs ahead still does.
+    const uint64_t now = word_tick(shape, last) - far - 1;
+    EXPECT_EQ(word_back(shape, step(last, shape, {now, near, 0, unbounded, far}, one).word), 1u);
+    EXPECT_EQ(step(last, shape, {now + 1, near, 0, unbounded, far}, one).verdict, Verdict::wait);
 }
 
 TEST(Step, HorizonFarAheadOfTheClockRaisesBack)
@@ -506,7 +540,7 @@ TEST(Step, LongRandomLife)
         uint64_t last = 0;    // as the shared memory knows it
         uint64_t highest = 0; // the largest word ever issued
         uint64_t wall = 1000000;
-        Limits limits = {wall, 20, 0, 0};
+        Limits limits = {wall, 20, 0, 0, 0};
         for (int i = 0; i < 60000; i++) {
             switch (up_to(random, 31)) {
             case 0:
@@ -522,7 +556,7 @@ TEST(Step, LongRandomLife)
                 break;
             case 3:
                 if (up_to(random, 50) == 0) { // kill -9: the words begin anew after the horizon
-                    last = 0;
+                    last = limits.others_ahead = 0;
                     limits.first = limits.last == UINT64_MAX ? limits.last : limits.last + 1;
                 }
                 break;
@@ -550,7 +584,12 @@ TEST(Step, LongRandomLife)
                     ASSERT_EQ(word_back(shape, d.word), word_back(shape, before) + 1);
                     ASSERT_GT(word_tick(shape, before), limits.now + limits.ahead)
                         << "raised without need";
+                    ASSERT_GT(word_tick(shape, before), limits.now + limits.others_ahead)
+                        << "raised because of another session";
                     raised++;
+                }
+                if (word_tick(shape, d.word + d.count - 1) > limits.now) {
+                    limits.others_ahead = std::max(limits.others_ahead, limits.ahead);
                 }
                 highest = last = d.word + d.count - 1;
             } else if (d.verdict == Verdict::extend) {
@@ -560,7 +599,8 @@ TEST(Step, LongRandomLife)
             } else if (d.verdict == Verdict::wait) {
                 // A layout with a back field waits only because ticks are full or back is used up.
                 ASSERT_TRUE(!shape.has_back || word_back(shape, before) == shape.max_back ||
-                            word_tick(shape, before) <= limits.now + limits.ahead);
+                            word_tick(shape, before) <=
+                                limits.now + std::max(limits.ahead, limits.others_ahead));
                 wall += up_to(random, 7) == 0 ? d.too_far : 0;
             }
         }

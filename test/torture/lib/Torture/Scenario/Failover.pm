@@ -91,9 +91,9 @@ sub failover
 			last if $session->value($horizon_moment) != $horizon;
 			sleep 0.005;
 		}
-		$session->value("SELECT flake_next_many($second) LIMIT 1");
+		$session->value("SELECT max(id) FROM flake_next_many($second) AS id");
 		my %issued = map { $_ => $draws->draw($session{$_}, 10)->{drawn}[-1][3] + $year_2000 } $busy[0], $idle;
-		$session->send("SELECT flake_next_many($second) LIMIT 1;" x 4);    # which only later ones allow
+		$session->send("SELECT max(id) FROM flake_next_many($second) AS id;" x 4);    # which only later ones allow
 		sleep 0.1 + rand 0.1;
 		my %old = map { $_ => $primary->value($_, $horizon_moment) } @databases;
 		kill 'KILL', $line;

@@ -1,0 +1,74 @@
+// One id after another: reads the clock, takes the step, swaps the shared word in; waits, or says
+// why there is no id.
+#pragma once
+
+#include "generator.hpp"
+
+namespace flakeid {
+
+// Draws ids: words [word, word + count) of generator.node. It waits, or raises an error, as
+// flakeid.when_ahead says.
+Draw draw(Generator& generator, Want want);
+
+// Waits for the node of a generator that takes any, as draw() does.
+void await_node(Generator& generator);
+
+// True when the clock is in the tick that generator.limits were made for.
+inline bool in_tick(const Generator& g)
+{
+    auto between = [&](int64_t now_us, int64_t end_us) {
+        return now_us >= g.tick_start_us && now_us < end_us;
+    };
+    return (g.coarse_end_us != 0 && between(coarse_wall_us(), g.coarse_end_us)) ||
+           between(wall_us(), g.tick_end_us);
+}
+
+// Draws one id.
+inline uint64_t draw_one(Generator& g)
+{
+    if (likely(in_tick(g) && pg_atomic_read_u64(&g.horizon->bound[g.kind]) == g.bound)) {
+        uint64_t last = pg_atomic_read_u64(&g.slot->word);
+        while (likely(in_stretch(g.stretch, last))) {
+            const uint64_t word = last + 1;
+            if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last, word))) {
+                if (unlikely(leases_began(g))) {
+                    break;
+                }
+                count_issued(1);
+                return word;
+            }
+        }
+    }
+    return draw(g, {1, false}).word;
+}
+
+// Reserves `count` words for this session, or as many of them as may be issued now.
+void draw_cache(Generator& generator, uint32_t count);
+
+// Reserved words serve while a draw could still issue them and they are not older than they may be
+// ahead, and not after the floor of the horizon passed them, or the node or the lease changed.
+inline bool cached_word_serves(Generator& g)
+{
+    if (unlikely(pg_atomic_read_u64(&g.horizon->bound[g.kind]) != g.bound)) {
+        refresh_limits(g, wall_us());
+    }
+    auto in_time = [&](int64_t now_us) {
+        return now_us >= g.cached_from_us && now_us < g.cached_until_us;
+    };
+    return g.cached != g.cached_end &&
+           (g.lease == nullptr ? !leases_began(g)
+                               : lease_holds(g, pg_atomic_read_u64(&g.slot->word))) &&
+           (in_time(coarse_wall_us()) || in_time(wall_us()));
+}
+
+// The id of a word that was drawn.
+inline int64_t id_of_word(const Generator& g, uint64_t word)
+{
+    const uint64_t raw = raw_of_word(g.layout, g.shape, word) | g.node_bits;
+    return static_cast<int64_t>(g.layout.enciphered ? sparx_encrypt(configured_key(), raw) : raw);
+}
+
+// The ids of `count` words that were drawn, from `word` on.
+void ids_of_words(const Generator& generator, uint64_t word, uint32_t count, uint64_t* ids);
+
+} // namespace flakeid

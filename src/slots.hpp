@@ -1,0 +1,88 @@
+// The generators of the server: one slot for every combination of layout and node.
+//
+// Locking: AddinShmemInitLock is held to take a slot, to let one yield, and for leases (lease.hpp).
+// Slots are found without it: a place of the index is written once, after its slot. A key never
+// changes. `word` is atomic.
+#pragma once
+
+#include "core/layout.hpp"
+#include "core/meet.hpp"
+#include "server.hpp"
+
+namespace flakeid {
+
+// What tells one generator from another. Fields' names and the cipher are left out, and so is the
+// width of the time where it is the highest field: such ids are the same.
+struct SlotKey {
+    uint64_t node; // in its place in the raw id
+    int64_t tick_us;
+    int64_t epoch_us;
+    uint8_t time_bits, time_shift; // 0 bits: up to the highest
+    uint8_t sequence_bits, sequence_shift;
+    uint8_t back_bits, back_shift;
+    uint8_t unused[2];
+};
+
+constexpr int slot_layout_size = 160; // longer texts are cut
+
+// The state of one generator. Processors fetch cache lines in pairs: no two slots share one.
+struct alignas(128) Slot {
+    pg_atomic_uint64 word;       // issued last; 0: none since the server's start; or closed_word
+    pg_atomic_uint64 most_ahead; // ticks: of all flakeid.max_ahead that stamped ahead of the clock
+    SlotKey key;
+    uint32_t node;
+    // AddinShmemInitLock guards what follows, but that `yielded` is read without it where the word
+    // is closed_word.
+    Oid database;         // that took it, the first one that did so as configured if any did
+    uint64_t word_before; // of a closed slot: `word` before
+    bool configured;      // by flakeid.layout, rather than by layouts that were named in a call
+    bool yielded;         // closed for ever, because a configured layout can make the same ids
+    char layout[slot_layout_size]; // for messages
+};
+
+// Nothing is issued from a slot whose word this is. It is no word of any layout but, as the very
+// last one, of those without a node.
+constexpr uint64_t closed_word = UINT64_MAX;
+
+static_assert(sizeof(Slot) == 256, "a slot is two pairs of cache lines");
+
+// Ordinary roles can take a slot for every preset and first node of a database, whatever they do:
+// other layouts are for superusers (generator.cpp), and further nodes of spans leave the spare
+// slots alone. So nobody can take the room of another.
+constexpr int max_slots = 8192;
+constexpr int spare_slots = 4096;
+constexpr int slot_index_size = 2 * max_slots;
+
+struct SlotTable {
+    pg_atomic_uint32 count;
+    pg_atomic_uint32 index[slot_index_size]; // by hash of the key: number of the slot + 1
+    Slot slots[max_slots];
+};
+
+struct SlotWanted {
+    const Layout* layout;
+    const char* name; // of the layout, for messages
+    uint32_t node;
+    bool configured;   // flakeid.layout
+    bool further_node; // of a span
+};
+
+// The slot of a layout and node, for as long as the server runs. nullptr when only spare ones are
+// left for a further node. An error when all are taken, or when another layout can make the same
+// ids: of the two, flakeid.layout of some database comes before a layout that is only named in
+// calls, whatever was first, and otherwise the first one counts.
+Slot* take_slot(const SlotWanted& wanted);
+
+// All that were taken.
+Slot* taken_slots(uint32_t* count);
+
+// The tick of a word of the slot, without its back count.
+uint64_t slot_tick(const SlotKey& key, uint64_t word);
+
+// How far the word that is furthest ahead of the wall clock lies ahead of it.
+int64_t furthest_ahead_us(int64_t now_us);
+
+// True when two layouts share their slots, node by node.
+bool same_slots(const Layout& a, const Layout& b);
+
+} // namespace flakeid
