@@ -28,24 +28,23 @@ sub draw_for
 }
 
 # What goes on has ids at once, after those of whom it comes from, and is killed once. `stopped` is when
-# the other one stopped, by its clock.
+# the other one stopped, by its clock: unless told otherwise, the same moments come again.
 sub goes_on
 {
 	my ($scenario, $draws, $server, $stopped, $what, %o) = @_;
 	my ($database) = @{ $server->{databases} };
-	my $before = $draws->{runs};
 	for my $again (0, 1)
 	{
 		$draws->next_run;
-		$server->set_clock($stopped - ($o{behind} // $behind) - time) if defined $stopped;
+		$server->set_clock($stopped - $behind - time) if defined $stopped;
 		$server->start if !$server->{pid};
 		wait_until(sub { $server->value('postgres', 'SELECT pg_is_in_recovery()') eq 'f' }) or die "$scenario does not start\n";
 		draw_first($draws, $server, $database);
 		draw_for($draws, $server, 0.5, $again ? ($o{ids} // 0) / 2 : 0);
 		$server->kill_all if !$again;
 	}
-	my $row = row($scenario, $draws, $what, ids => $o{ids});
-	if ($o{behind} // $behind)
+	my $row = row($scenario, $draws, $what, ids => $o{ids}, nodes => $o{nodes});
+	if ($o{same_moments} // 1)
 	{
 		cmp_ok($row->{without_memory}, '>', 0, "$scenario, $draws->{layout}: a generator without memory would have repeated $row->{without_memory}");
 		$row->{what} .= " (a generator without memory repeats $row->{without_memory})";
@@ -153,7 +152,7 @@ sub copies
 	is($answer->{code}, undef, "moved, $layout: ids go on at once") or diag $answer->{message};
 	like($moved->log, qr/files of database "d1" were copied or moved since it made ids/, "moved, $layout: told in the log");
 	$moved->kill_all;
-	push @rows, goes_on('moved', $draws, $moved, undef, 'files moved to another place, the clock right', ids => $o{ids}, behind => 0);
+	push @rows, goes_on('moved', $draws, $moved, undef, 'files moved to another place, the clock right', ids => $o{ids}, same_moments => 0);
 	return @rows;
 }
 
@@ -205,7 +204,7 @@ sub rewound
 	my $stopped = $second->now;
 	$first->value('postgres', 'SELECT pg_promote()');
 	my $row = goes_on('pg_rewind', $draws, $first, $stopped,
-		"the primary killed, its standby promoted, the old primary rewound to follow it and promoted after it, its clock $behind s behind", ids => $o{ids});
+		"the primary killed, its standby promoted, the old primary rewound to follow it and promoted after it, its clock $behind s behind", ids => $o{ids}, same_moments => 0);
 	$second->drop;
 	return $row;
 }
@@ -232,7 +231,7 @@ sub chained
 	my $stopped = $second->now;
 	$third->value('postgres', 'SELECT pg_promote()');
 	my $row = goes_on('cascading promotion', $draws, $third, $stopped,
-		"the primary killed and its standby promoted, that one killed and its own standby promoted, its clock $behind s behind", ids => $o{ids});
+		"the primary killed and its standby promoted, that one killed and its own standby promoted, its clock $behind s behind", ids => $o{ids}, same_moments => 0);
 	$second->drop;
 	return $row;
 }
@@ -300,8 +299,8 @@ sub years
 		$session->value('ALTER DATABASE d1 SET flakeid.node = 8');
 		is($server->value($database, 'SELECT flake_repair_horizon()'), 't', "$name: repaired, with another node");
 	}
-	my $row = goes_on('years', $draws, $server, $server->now, 'the clock set 20 years back, right, 10 years ahead and right again while the server is down',
-		ids => $o{ids}, behind => 0);
+	my $row = goes_on('years', $draws, $server, undef, 'the clock set 20 years back, right, 10 years ahead and right again while the server is down',
+		ids => $o{ids}, nodes => 2, same_moments => 0);
 	return $row;
 }
 
