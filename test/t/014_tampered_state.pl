@@ -64,6 +64,12 @@ sub found
 	$server->start;
 	my $answer = $draws->draw($server->connect('d1'), 1);
 	is($answer->{code}, 'XX001', "$what: an error") or diag $answer->{message};
+	# With checksums the server itself refuses the page.
+	if ($answer->{message} =~ /^invalid page in block 0/)
+	{
+		accepted($server, 'REFRESH MATERIALIZED VIEW flakeid.state WITH NO DATA', "$what: emptied");
+		$answer = $draws->draw($server->connect('d1'), 1);
+	}
 	is($answer->{message}, 'the horizon of database "d1" is lost', "$what: that says so");
 	my ($hint) = ($answer->{hint} // '') =~ /^Run (.*;) as a superuser, /;
 	ok($hint, "$what: and what to do");

@@ -72,7 +72,7 @@ sub command
 
 # A server that does not run yet. Options: name, layout, databases (number, default 1), preload (0:
 # the library is loaded by its first use), conf (more settings), offset (of its clock), standby_of
-# (a server, which it reaches through the socket in its directory line).
+# (a server, which it reaches through the socket in its directory line), copy_of (a data directory).
 sub new
 {
 	my ($class, %o) = @_;
@@ -90,7 +90,11 @@ sub new
 		open my $signal, '>', "$self->{data}/standby.signal" or die $!;
 		close $signal;
 	}
-	else { command('cp', '-a', $template, $self->{data}) }
+	else
+	{
+		command('cp', '-a', $o{copy_of} // $template, $self->{data});
+		unlink "$self->{data}/postmaster.pid";
+	}
 	open my $conf, '>>', "$self->{data}/postgresql.conf" or die $!;
 	print $conf <<END;
 unix_socket_directories = '$dir'
