@@ -1,6 +1,21 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION flakeid" to load this file. \quit
 
+-- A server that still runs an older library does not know this function.
+
+DO $$
+BEGIN
+    CREATE FUNCTION flakeid_version() RETURNS text
+        AS 'MODULE_PATHNAME', 'flakeid_version' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+EXCEPTION WHEN undefined_function THEN
+    RAISE object_not_in_prerequisite_state USING
+        MESSAGE = 'the running server uses another version of the flakeid library',
+        DETAIL = SQLERRM,
+        HINT = 'Restart the server.';
+END
+$$;
+COMMENT ON FUNCTION flakeid_version() IS 'version of the library';
+
 -- What is not meant for people lives in a schema that belongs to the installer, so that the owner of
 -- a database can neither rename nor shadow what the code of the extension names. Everybody may look
 -- names up in it, because pg_dump by an ordinary role does.
@@ -460,7 +475,7 @@ COMMENT ON VIEW flake_leases IS 'who holds and held which node from when until w
 GRANT SELECT ON flake_leases TO pg_monitor;
 
 CREATE FUNCTION flakeid.lease_clock(hold pg_catalog.int8, OUT now pg_catalog.timestamptz, OUT rest_until pg_catalog.timestamptz)
-    AS 'MODULE_PATHNAME', 'flakeid_lease_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.lease_clock(pg_catalog.int8) IS
     'clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
 

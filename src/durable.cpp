@@ -14,6 +14,7 @@ extern "C" {
 #include "commands/extension.h"
 #include "common/hashfn.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
@@ -90,35 +91,6 @@ bool made_here(Oid relation)
     return made;
 }
 
-[[noreturn]] void throw_state_missing()
-{
-    const char* version = "unknown";
-    Relation relation = table_open(ExtensionRelationId, AccessShareLock);
-    ScanKeyData key;
-    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-                CStringGetDatum(extension_name));
-    SysScanDesc scan =
-        systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
-    HeapTuple tuple = systable_getnext(scan);
-    bool null = true;
-    const Datum value =
-        HeapTupleIsValid(tuple)
-            ? heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(relation), &null)
-            : static_cast<Datum>(0);
-    if (!null) {
-        version = TextDatumGetCString(value);
-    }
-    systable_endscan(scan);
-    table_close(relation, AccessShareLock);
-    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("extension flakeid of this database does not fit the library"),
-            errdetail("The SQL objects are of version %s, the library is of version %s.", version,
-                      FLAKEID_VERSION),
-            strcmp(version, FLAKEID_VERSION) == 0
-                ? errhint("Schema flakeid or its view state is missing: restore the database.")
-                : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
-}
-
 // When a file was made; 0 where the file system does not say.
 uint64_t made_at(const char* file)
 {
@@ -184,6 +156,30 @@ int64_t* cells(Page page)
     return reinterpret_cast<int64_t*>(reinterpret_cast<char*>(row) + row->t_hoff);
 }
 
+// Of the SQL objects of this database; palloc'ed or constant.
+const char* installed_version()
+{
+    const char* version = "unknown";
+    Relation relation = table_open(ExtensionRelationId, AccessShareLock);
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+                CStringGetDatum(extension_name));
+    SysScanDesc scan =
+        systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
+    HeapTuple tuple = systable_getnext(scan);
+    bool null = true;
+    const Datum value =
+        HeapTupleIsValid(tuple)
+            ? heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(relation), &null)
+            : static_cast<Datum>(0);
+    if (!null) {
+        version = TextDatumGetCString(value);
+    }
+    systable_endscan(scan);
+    table_close(relation, AccessShareLock);
+    return version;
+}
+
 // The state of this database, locked; nullptr where there is none.
 Relation find_state(LOCKMODE mode)
 {
@@ -218,9 +214,22 @@ Origin durable_origin_here()
     return {GetWALInsertionTimeLine(), place_here()};
 }
 
+bool durable_missing()
+{
+    Relation state = find_state(AccessShareLock);
+    if (state != nullptr) {
+        relation_close(state, AccessShareLock);
+    }
+    return state == nullptr;
+}
+
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
     DurablePage page{find_state(mode), InvalidBuffer};
+    if (page.relation == nullptr && strcmp(installed_version(), FLAKEID_VERSION) == 0) {
+        InvalidateSystemCaches(); // an update has committed, and this session has not heard of it
+        page.relation = find_state(mode);
+    }
     if (page.relation == nullptr) {
         throw_state_missing();
     }
@@ -280,6 +289,18 @@ Oid durable_file(const DurablePage& page)
 bool durable_may_go_back(const DurablePage& page)
 {
     return made_here(RelationGetRelid(page.relation)) && replaced_here(durable_file(page));
+}
+
+void throw_state_missing()
+{
+    const char* version = installed_version();
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("extension flakeid of this database does not fit the library"),
+            errdetail("The SQL objects are of version %s, the library is of version %s.", version,
+                      FLAKEID_VERSION),
+            strcmp(version, FLAKEID_VERSION) == 0
+                ? errhint("Schema flakeid or its view state is missing: restore the database.")
+                : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
 }
 
 void throw_state_lost()

@@ -42,6 +42,9 @@ struct DurablePage {
     Buffer buffer; // invalid where there is no page
 };
 
+// True where the extension of this database keeps no state, as that of 0.1.0.
+bool durable_missing();
+
 // Opens and locks flakeid.state. An error when the extension of this database is another version's
 // or was damaged.
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode = AccessShareLock);
@@ -63,6 +66,7 @@ bool durable_may_go_back(const DurablePage& page);
 // Tells that file from others of the database.
 Oid durable_file(const DurablePage& page);
 
+[[noreturn]] void throw_state_missing();
 [[noreturn]] void throw_state_lost();
 [[noreturn]] void throw_state_replaced();
 

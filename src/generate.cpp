@@ -1,7 +1,12 @@
 // flake_next and its kin: the SQL functions that make ids.
 #include "draw.hpp"
+#include "durable.hpp"
 #include "errors.hpp"
 #include "named.hpp"
+
+extern "C" {
+#include "commands/extension.h"
+}
 
 using namespace flakeid;
 
@@ -146,7 +151,12 @@ FLAKEID_FUNCTION(flakeid_raise_horizon)
             ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
             errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
     }
-    horizon_raise(us_since_1970(moment));
+    // The install script of 0.1.0 takes in what was issued before a DROP EXTENSION.
+    if (creating_extension && durable_missing()) {
+        horizon_keep_for_0_1_0(get_func_namespace(fcinfo->flinfo->fn_oid));
+    } else {
+        horizon_raise(us_since_1970(moment));
+    }
     PG_RETURN_VOID();
 }
 

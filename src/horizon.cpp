@@ -240,6 +240,26 @@ void horizon_restore(HorizonKind kind, uint64_t stamp)
     (void)raise([&](int of, uint64_t) { return of == kind ? stamp : 0; });
 }
 
+void horizon_take_over(HorizonKind kind, uint64_t stamp, int64_t timeline)
+{
+    const Origin here = durable_origin_here();
+    const uint64_t floor =
+        floor_at_start(stamp, {timeline, here.place}, here, wall_us(), reach_us());
+    raise([&](int of, uint64_t) { return of == kind ? floor : 0; });
+}
+
+void horizon_keep_for_0_1_0(Oid schema)
+{
+    Horizon* horizon = shared_horizon();
+    if (is_loaded(horizon)) {
+        const uint64_t back = bound_of(horizon, back_horizon);
+        const int64_t us = Max(stamp_us(bound_of(horizon, plain_horizon)), stamp_us(back));
+        const Oid copy = get_relname_relid("flake_horizon_copy", schema);
+        (void)DirectFunctionCall2(setval_oid, ObjectIdGetDatum(copy),
+                                  Int64GetDatum(static_cast<int64>(stamp_of(stamp_back(back), us))));
+    }
+}
+
 bool horizon_repair(int64_t now_us)
 {
     Horizon* horizon = horizon_attach();

@@ -1,0 +1,514 @@
+-- complain if script is sourced in psql, rather than via ALTER EXTENSION
+\echo Use "ALTER EXTENSION flakeid UPDATE" to load this file. \quit
+
+-- A server that still runs an older library does not know this function.
+
+DO $$
+BEGIN
+    CREATE FUNCTION flakeid_version() RETURNS text
+        AS 'MODULE_PATHNAME', 'flakeid_version' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+EXCEPTION WHEN undefined_function THEN
+    RAISE object_not_in_prerequisite_state USING
+        MESSAGE = 'the running server uses another version of the flakeid library',
+        DETAIL = SQLERRM,
+        HINT = 'Restart the server.';
+END
+$$;
+COMMENT ON FUNCTION flakeid_version() IS 'version of the library';
+
+CREATE SCHEMA flakeid;
+GRANT USAGE ON SCHEMA flakeid TO PUBLIC;
+COMMENT ON SCHEMA flakeid IS 'what extension flakeid keeps for itself';
+
+-- What is not meant for people moves there.
+
+ALTER FUNCTION flake_in_range_support(pg_catalog.internal) SET SCHEMA flakeid;
+ALTER FUNCTION flakeid.flake_in_range_support(pg_catalog.internal) RENAME TO in_range_support;
+ALTER FUNCTION flake_preset_names() SET SCHEMA flakeid;
+ALTER FUNCTION flakeid.flake_preset_names() RENAME TO preset_names;
+ALTER FUNCTION flake_in_effect() SET SCHEMA flakeid;
+ALTER FUNCTION flakeid.flake_in_effect() RENAME TO in_effect;
+ALTER FUNCTION flake_prepare() SET SCHEMA flakeid;
+ALTER FUNCTION flakeid.flake_prepare() RENAME TO prepare;
+ALTER FUNCTION flake_can_generate() SET SCHEMA flakeid;
+ALTER FUNCTION flakeid.flake_can_generate() RENAME TO can_generate;
+ALTER FUNCTION flake_stats_now() SET SCHEMA flakeid;
+ALTER FUNCTION flakeid.flake_stats_now() RENAME TO stats_now;
+DROP FUNCTION flake_lease_clock();
+DROP FUNCTION flake_lease_begin(pg_catalog.text);
+DROP FUNCTION flake_lease_seconds(pg_catalog.interval, pg_catalog.interval);
+
+ALTER TABLE flake_lease_realm SET SCHEMA flakeid;
+ALTER TABLE flakeid.flake_lease_realm RENAME TO lease_realm;
+ALTER TABLE flake_lease_node SET SCHEMA flakeid;
+ALTER TABLE flakeid.flake_lease_node RENAME TO lease_node;
+ALTER TABLE flake_lease_history SET SCHEMA flakeid;
+ALTER TABLE flakeid.flake_lease_history RENAME TO lease_history;
+ALTER INDEX flakeid.flake_lease_node_free RENAME TO lease_node_free;
+ALTER INDEX flakeid.flake_lease_history_node RENAME TO lease_history_node;
+DO $$
+DECLARE
+    relation regclass;
+    name name;
+BEGIN
+    FOR relation, name IN
+        SELECT c.conrelid, c.conname FROM pg_catalog.pg_constraint AS c
+        WHERE c.conrelid IN ('flakeid.lease_realm'::regclass, 'flakeid.lease_node'::regclass, 'flakeid.lease_history'::regclass)
+          AND pg_catalog.starts_with(c.conname, 'flake_')
+    LOOP
+        EXECUTE pg_catalog.format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', relation, name, pg_catalog.substr(name, 7));
+    END LOOP;
+END
+$$;
+
+-- What outlives everything (src/durable.hpp): one row, which the library alone changes.
+
+CREATE FUNCTION flakeid.state_now(
+        OUT plain_horizon pg_catalog.int8, OUT back_horizon pg_catalog.int8,
+        OUT timeline pg_catalog.int8, OUT place pg_catalog.int8,
+        OUT lease_clock pg_catalog.int8, OUT lease_rest pg_catalog.int8,
+        OUT lease_origin pg_catalog.int8, OUT lease_hold pg_catalog.int8,
+        OUT lost pg_catalog.int8, OUT check_value pg_catalog.int8)
+    AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.state_now() IS 'what flakeid.state holds after REFRESH MATERIALIZED VIEW';
+REVOKE ALL ON FUNCTION flakeid.state_now() FROM PUBLIC;
+
+CREATE MATERIALIZED VIEW flakeid.state AS SELECT * FROM flakeid.state_now();
+COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever stamped after its horizons; what leases rest on';
+
+-- pg_dump carries what flakeid.dumped() says in the place of the rows of flakeid.restored. A restore
+-- inserts them there, and the constraint hands them to the library; a trigger could be disabled.
+CREATE FUNCTION flakeid.dumped(OUT name pg_catalog.text, OUT value pg_catalog.int8)
+    RETURNS SETOF pg_catalog.record
+    AS 'MODULE_PATHNAME', 'flakeid_dumped' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.dumped() IS 'what pg_dump carries of flakeid.state';
+
+CREATE FUNCTION flakeid.restore(name pg_catalog.text, value pg_catalog.int8) RETURNS pg_catalog.bool
+    AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) IS 'raises flakeid.state to what a dump carries';
+REVOKE ALL ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) FROM PUBLIC;
+
+CREATE TABLE flakeid.restored (
+    name pg_catalog.text NOT NULL,
+    value pg_catalog.int8 NOT NULL,
+    CONSTRAINT restore CHECK (flakeid.restore(name, value))
+);
+COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
+GRANT SELECT ON flakeid.restored TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
+    'WHERE false UNION ALL SELECT d.name, d.value FROM flakeid.dumped() AS d');
+
+CREATE FUNCTION flake_range_contains(during pg_catalog.tstzrange, id pg_catalog.int8) RETURNS pg_catalog.bool
+    AS 'MODULE_PATHNAME', 'flakeid_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
+    SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_range_contains(pg_catalog.tstzrange, pg_catalog.int8) IS 'implementation of @> operator';
+
+CREATE OPERATOR @> (
+    LEFTARG = pg_catalog.tstzrange,
+    RIGHTARG = pg_catalog.int8,
+    FUNCTION = flake_range_contains,
+    COMMUTATOR = <@,
+    RESTRICT = pg_catalog.contsel,
+    JOIN = pg_catalog.contjoinsel
+);
+COMMENT ON OPERATOR @> (pg_catalog.tstzrange, pg_catalog.int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
+
+CREATE OR REPLACE VIEW flake_layouts AS
+    SELECT preset.name, layout.layout_text, layout.ids_per_second, layout.nodes,
+           layout.first_date, layout.end_date, layout.enciphered, layout.alive
+    FROM pg_catalog.unnest(flakeid.preset_names()) AS preset (name),
+         LATERAL flake_layout(preset.name) AS layout;
+
+CREATE OR REPLACE FUNCTION flakeid.can_generate() RETURNS pg_catalog.text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM flakeid.prepare();
+    RETURN 'yes';
+EXCEPTION WHEN OTHERS THEN
+    RETURN 'no: ' || SQLERRM;
+END
+$$;
+
+CREATE OR REPLACE VIEW flake_status AS
+    SELECT 'can generate' AS name, flakeid.can_generate() AS value, 'follows from the settings' AS source
+    UNION ALL
+    SELECT name, value, 'follows from the settings'
+    FROM flakeid.in_effect()
+    UNION ALL
+    SELECT name, pg_catalog.current_setting(name),
+           pg_catalog.concat_ws(' ', source, sourcefile OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) sourceline)
+    FROM pg_catalog.pg_settings
+    WHERE pg_catalog.starts_with(name, 'flakeid.');
+
+CREATE OR REPLACE VIEW flake_stats AS SELECT * FROM flakeid.stats_now();
+
+CREATE FUNCTION flakeid.lease_clock(hold pg_catalog.int8, OUT now pg_catalog.timestamptz, OUT rest_until pg_catalog.timestamptz)
+    AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_clock(pg_catalog.int8) IS
+    'clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
+
+CREATE FUNCTION flakeid.lease_rest(begins pg_catalog.bool) RETURNS pg_catalog.void
+    AS 'MODULE_PATHNAME', 'flakeid_lease_rest' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_rest(pg_catalog.bool) IS 'begins or ends a rest';
+
+CREATE FUNCTION flakeid.lease_repair_clock() RETURNS pg_catalog.interval
+    AS 'MODULE_PATHNAME', 'flakeid_lease_repair_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
+
+CREATE FUNCTION flakeid.lease_begin(of_realm pg_catalog.text, OUT now pg_catalog.timestamptz,
+        OUT nodes pg_catalog.int4, OUT max_ttl pg_catalog.interval, OUT max_skew pg_catalog.interval,
+        OUT rest_until pg_catalog.timestamptz)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- A lease that a crash or a failover could take back is none.
+    IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+
+    SELECT r.nodes, r.max_ttl, r.max_skew INTO nodes, max_ttl, max_skew
+    FROM flakeid.lease_realm AS r WHERE r.realm = of_realm;
+    IF NOT FOUND THEN
+        IF of_realm IS DISTINCT FROM 'default' THEN
+            RAISE invalid_parameter_value USING
+                MESSAGE = format('there is no realm "%s"', of_realm),
+                HINT = 'Make it with flake_lease_realm_set(), or use the realm "default".';
+        END IF;
+        nodes := 1024;
+        max_ttl := '2 min';
+        max_skew := '10 s';
+    END IF;
+
+    SELECT c.now, c.rest_until INTO now, rest_until
+    FROM flakeid.lease_clock(ceil(extract(epoch FROM max_ttl + max_skew))::int8) AS c;
+END
+$$;
+
+CREATE FUNCTION flakeid.lease_seconds(ttl pg_catalog.interval, max_ttl pg_catalog.interval)
+    RETURNS pg_catalog.interval
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF ttl IS NULL OR ttl < interval '1 s' OR ttl > max_ttl THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('a lease cannot last %s', coalesce(ttl::text, 'for ever')),
+            DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s.', max_ttl),
+            HINT = 'Ask for less (flakeid.lease_ttl), or raise max_ttl with flake_lease_realm_set().';
+    END IF;
+    RETURN make_interval(secs => ceil(extract(epoch FROM ttl))::float8);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
+        INOUT node pg_catalog.int4 DEFAULT NULL, max_node pg_catalog.int4 DEFAULT NULL,
+        OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
+        OUT lease_end pg_catalog.timestamptz)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    wanted CONSTANT int4 := flake_lease_acquire.node;
+    of_realm CONSTANT text := flake_lease_acquire.realm;
+    b record;
+    length interval;
+    top int4;
+    found_node int4;
+    free timestamptz;
+    last record;
+BEGIN
+    IF flake_lease_acquire.holder IS NULL OR flake_lease_acquire.holder = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'a lease needs the name of its holder';
+    END IF;
+    IF flake_lease_acquire.max_node < 0 THEN
+        RAISE numeric_value_out_of_range USING
+            MESSAGE = format('max_node %s is out of range', flake_lease_acquire.max_node),
+            DETAIL = 'The lowest node is 0.';
+    END IF;
+    SELECT * INTO b FROM flakeid.lease_begin(of_realm);
+    length := flakeid.lease_seconds(flake_lease_acquire.ttl, b.max_ttl);
+    IF b.rest_until IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
+            DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
+            HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
+    END IF;
+    top := least(b.nodes - 1, coalesce(flake_lease_acquire.max_node, b.nodes - 1));
+
+    IF wanted IS NOT NULL THEN
+        IF wanted < 0 OR wanted > top THEN
+            RAISE numeric_value_out_of_range USING
+                MESSAGE = format('node %s is out of range for realm "%s"', wanted, of_realm),
+                DETAIL = format('Its nodes are 0 to %s.', top),
+                HINT = 'Change the number of nodes with flake_lease_realm_set().';
+        END IF;
+        INSERT INTO flakeid.lease_node (realm, node) VALUES (of_realm, wanted)
+        ON CONFLICT (realm, node) DO NOTHING;
+        SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
+        WHERE n.realm = of_realm AND n.node = wanted FOR UPDATE;
+        IF free > b.now THEN
+            SELECT h.holder, h.released_at INTO last
+            FROM flakeid.lease_node AS n JOIN flakeid.lease_history AS h USING (token)
+            WHERE n.realm = of_realm AND n.node = wanted;
+            RAISE object_in_use USING
+                MESSAGE = format('node %s of realm "%s" is not free before %s', wanted, of_realm, free),
+                DETAIL = CASE WHEN last.released_at IS NULL
+                    THEN format('It is held by "%s".', last.holder)
+                    ELSE format('"%s" released it.', last.holder) END,
+                HINT = CASE WHEN last.released_at IS NULL
+                    THEN 'Two servers want the same node, or the last holder was killed and its lease goes on until its end.'
+                    ELSE 'Ask again then.' END;
+        END IF;
+    ELSE
+        <<search>>
+        FOR attempt IN 1 .. 4 LOOP
+            -- Nobody waits for others that take nodes at the same time.
+            SELECT n.node INTO found_node FROM flakeid.lease_node AS n
+            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node <= top
+            ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
+            EXIT search WHEN FOUND;
+            IF attempt = 1 THEN
+                PERFORM pg_advisory_xact_lock(hashtextextended('flakeid realm ' || of_realm, 0));
+            ELSIF attempt = 2 THEN
+                INSERT INTO flakeid.lease_node (realm, node)
+                SELECT of_realm, fresh.number
+                FROM (SELECT generate_series(0, top) AS number) AS fresh
+                WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n
+                                  WHERE n.realm = of_realm AND n.node = fresh.number)
+                LIMIT 1024
+                ON CONFLICT (realm, node) DO NOTHING;
+            ELSIF attempt = 3 THEN
+                -- All that is left is being taken; some of it may be given back.
+                SELECT n.node INTO found_node FROM flakeid.lease_node AS n
+                WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node <= top
+                ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE;
+                EXIT search WHEN FOUND;
+            ELSE
+                SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
+                WHERE n.realm = of_realm AND n.node <= top;
+                RAISE configuration_limit_exceeded USING
+                    MESSAGE = format('all %s nodes of realm "%s" are leased', top + 1, of_realm),
+                    DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
+                    HINT = 'View flake_leases on the coordinator shows who holds them; flake_lease_realm_set() adds nodes.';
+            END IF;
+        END LOOP;
+    END IF;
+
+    node := found_node;
+    token := gen_random_uuid();
+    lease_start := date_trunc('second', b.now);
+    lease_end := lease_start + length;
+    UPDATE flakeid.lease_node AS n
+    SET free_from = flake_lease_acquire.lease_end, token = flake_lease_acquire.token
+    WHERE n.realm = of_realm AND n.node = found_node;
+    INSERT INTO flakeid.lease_history
+        (token, realm, node, holder, role, lease_start, lease_end, acquired_at)
+    VALUES (flake_lease_acquire.token, of_realm, found_node, flake_lease_acquire.holder, session_user,
+            flake_lease_acquire.lease_start, flake_lease_acquire.lease_end, b.now);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
+        known_end pg_catalog.timestamptz DEFAULT NULL) RETURNS pg_catalog.timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    h record;
+    b record;
+    length interval;
+    old_end timestamptz;
+    resting bool;
+    new_end timestamptz;
+BEGIN
+    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
+    WHERE i.token = flake_lease_renew.token;
+    IF NOT FOUND THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'the coordinator does not know this lease',
+            HINT = 'Make no ids after its end, and take a new one.';
+    END IF;
+    SELECT * INTO b FROM flakeid.lease_begin(h.realm);
+    length := flakeid.lease_seconds(flake_lease_renew.ttl, b.max_ttl);
+    resting := b.rest_until IS NOT NULL;
+    SELECT n.free_from INTO old_end FROM flakeid.lease_node AS n
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = flake_lease_renew.token FOR UPDATE;
+    IF NOT FOUND OR EXISTS (SELECT FROM flakeid.lease_history AS i
+                            WHERE i.token = flake_lease_renew.token AND i.released_at IS NOT NULL) THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the lease of node %s has ended', h.node),
+            HINT = 'Take a new one.';
+    END IF;
+    -- A holder that knows more than the coordinator tells it that renewals are missing, as after the
+    -- restore of a copy that nothing else shows. While the coordinator rests it hands out nothing, so
+    -- that such a holder still has its node for itself.
+    IF flake_lease_renew.known_end > old_end
+       AND flake_lease_renew.known_end <= b.now + b.max_ttl + b.max_skew THEN
+        IF NOT resting THEN
+            PERFORM flakeid.lease_rest(true);
+            resting := true;
+        END IF;
+        old_end := date_trunc('second', flake_lease_renew.known_end);
+    END IF;
+    -- The old coordinator's clock may have been max_skew further, and the node given away.
+    IF resting AND old_end <= b.now + b.max_skew AND old_end > b.now THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', h.node),
+            HINT = 'Make no ids after its end, and take a new one.';
+    END IF;
+    IF old_end <= b.now THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the lease of node %s ended at %s', h.node, old_end),
+            HINT = 'Renew leases before their end, at a third of their length, or take a new one.';
+    END IF;
+    new_end := greatest(old_end, date_trunc('second', b.now) + length);
+    UPDATE flakeid.lease_node AS n SET free_from = new_end
+    WHERE n.realm = h.realm AND n.node = h.node;
+    UPDATE flakeid.lease_history AS i
+    SET lease_end = new_end, renewed_at = b.now, renewals = i.renewals + 1
+    WHERE i.token = flake_lease_renew.token;
+    RETURN new_end;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
+    RETURNS pg_catalog.timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    h record;
+    b record;
+    free timestamptz;
+BEGIN
+    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
+    WHERE i.token = flake_lease_release.token;
+    IF NOT FOUND THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'the coordinator does not know this lease';
+    END IF;
+    SELECT * INTO b FROM flakeid.lease_begin(h.realm);
+    PERFORM FROM flakeid.lease_node AS n
+    WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
+    SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at INTO h
+    FROM flakeid.lease_history AS i WHERE i.token = flake_lease_release.token;
+    IF h.released_at IS NOT NULL THEN
+        RETURN h.lease_end;
+    END IF;
+    IF flake_lease_release.last_stamp >= h.lease_end
+       AND (b.rest_until IS NULL OR flake_lease_release.last_stamp > b.now + b.max_ttl + b.max_skew) THEN
+        RAISE datetime_field_overflow USING
+            MESSAGE = format('the last stamp %s lies outside the lease', flake_lease_release.last_stamp),
+            DETAIL = format('The lease of node %s is from %s to %s.', h.node, h.lease_start, h.lease_end);
+    END IF;
+    -- Whoever does not know his last stamp keeps the node until the end.
+    free := greatest(h.lease_start,
+        coalesce(date_trunc('second', flake_lease_release.last_stamp) + interval '1 s', h.lease_end));
+    UPDATE flakeid.lease_node AS n SET free_from = free
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = flake_lease_release.token;
+    UPDATE flakeid.lease_history AS i
+    SET lease_end = free, released_at = b.now, last_stamp = flake_lease_release.last_stamp
+    WHERE i.token = flake_lease_release.token;
+    RETURN free;
+END
+$$;
+
+-- For superusers
+
+CREATE OR REPLACE FUNCTION flake_lease_realm_set(realm pg_catalog.text, nodes pg_catalog.int4 DEFAULT NULL,
+        max_ttl pg_catalog.interval DEFAULT NULL, max_skew pg_catalog.interval DEFAULT NULL)
+    RETURNS pg_catalog.void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF realm IS NULL OR realm = '' OR nodes < 1 OR max_ttl < interval '3 s'
+       OR max_ttl > interval '1 day' OR max_skew < interval '0 s' OR max_skew > interval '1 day' THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = 'settings of a realm out of range',
+            DETAIL = 'A realm has a name, at least one node, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
+    END IF;
+    INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl, max_skew)
+    VALUES (flake_lease_realm_set.realm, coalesce(flake_lease_realm_set.nodes, 1024),
+            coalesce(flake_lease_realm_set.max_ttl, '2 min'), coalesce(flake_lease_realm_set.max_skew, '10 s'))
+    ON CONFLICT ON CONSTRAINT lease_realm_pkey DO UPDATE
+    SET nodes = coalesce(flake_lease_realm_set.nodes, r.nodes),
+        max_ttl = coalesce(flake_lease_realm_set.max_ttl, r.max_ttl),
+        max_skew = coalesce(flake_lease_realm_set.max_skew, r.max_skew);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_begin_rest() RETURNS pg_catalog.void
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_begin('default');
+    SELECT flakeid.lease_begin(r.realm) FROM flakeid.lease_realm AS r;
+    SELECT flakeid.lease_rest(true)
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_end_rest() RETURNS pg_catalog.void
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_begin('default');
+    SELECT flakeid.lease_rest(false)
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_repair_clock() RETURNS pg_catalog.interval
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_repair_clock()
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_revoke(realm pg_catalog.text, node pg_catalog.int4) RETURNS pg_catalog.bool
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    b record;
+    old_token uuid;
+BEGIN
+    SELECT * INTO b FROM flakeid.lease_begin(flake_lease_revoke.realm);
+    SELECT n.token INTO old_token FROM flakeid.lease_node AS n
+    WHERE n.realm = flake_lease_revoke.realm AND n.node = flake_lease_revoke.node
+      AND n.free_from > b.now FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE flakeid.lease_node AS n SET free_from = date_trunc('second', b.now) + interval '1 s'
+    WHERE n.realm = flake_lease_revoke.realm AND n.node = flake_lease_revoke.node;
+    UPDATE flakeid.lease_history AS h
+    SET released_at = b.now,
+        lease_end = greatest(h.lease_start, date_trunc('second', b.now) + interval '1 s')
+    WHERE h.token = old_token AND h.lease_end > b.now;
+    RETURN true;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_forget(before pg_catalog.timestamptz) RETURNS pg_catalog.int8
+    LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    WITH gone AS (
+        DELETE FROM flakeid.lease_history AS h
+        WHERE h.lease_end < least(before, clock_timestamp())
+          AND NOT EXISTS (SELECT FROM flakeid.lease_node AS n WHERE n.token = h.token)
+        RETURNING 1)
+    SELECT count(*) FROM gone
+$$;
+
+REVOKE ALL ON FUNCTION flakeid.lease_clock(pg_catalog.int8) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest(pg_catalog.bool) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
+COMMENT ON FUNCTION flakeid.lease_begin(pg_catalog.text) IS 'what every function of leases begins with';
+REVOKE ALL ON FUNCTION flakeid.lease_begin(pg_catalog.text) FROM PUBLIC;
+COMMENT ON FUNCTION flakeid.lease_seconds(pg_catalog.interval, pg_catalog.interval) IS 'length of a lease in whole seconds';
+REVOKE ALL ON FUNCTION flakeid.lease_seconds(pg_catalog.interval, pg_catalog.interval) FROM PUBLIC;
+
+-- The sequences of 0.1.0: the horizons, and what the coordinator of leases remembers. Leases may have
+-- counted for as long as the longest realm says; one that nobody has set has 130 s.
+
+CREATE FUNCTION flakeid.take_over(plain pg_catalog.int8, back pg_catalog.int8, copy pg_catalog.int8,
+        timeline pg_catalog.int8, lease_clock pg_catalog.int8, lease_rest pg_catalog.int8,
+        lease_place pg_catalog.int8, lease_place_copy pg_catalog.int8, history pg_catalog.oid,
+        lease_hold pg_catalog.int8) RETURNS pg_catalog.void
+    AS 'MODULE_PATHNAME', 'flakeid_take_over' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+SELECT flakeid.take_over(h.last_value, h.log_cnt, hc.last_value, hc.log_cnt, latest.last_value, rest.last_value,
+    place.last_value, pc.last_value, 'flakeid.lease_history'::pg_catalog.regclass::pg_catalog.oid,
+    CASE WHEN pc.last_value OPERATOR(pg_catalog.=) 0 THEN 0
+         ELSE greatest(130, (SELECT pg_catalog.max(pg_catalog.ceil(extract(epoch FROM r.max_ttl OPERATOR(pg_catalog.+) r.max_skew)))
+                             FROM flakeid.lease_realm AS r)) END::pg_catalog.int8)
+FROM flake_horizon AS h, flake_horizon_copy AS hc, flake_lease_latest AS latest, flake_lease_rest AS rest,
+    flake_lease_place AS place, flake_lease_place_copy AS pc;
+
+DROP FUNCTION flakeid.take_over;
+ALTER EXTENSION flakeid DROP SEQUENCE flake_horizon_copy;
+ALTER EXTENSION flakeid DROP SEQUENCE flake_lease_place_copy;
+DROP SEQUENCE flake_horizon, flake_horizon_copy, flake_lease_place, flake_lease_place_copy,
+    flake_lease_latest, flake_lease_rest;

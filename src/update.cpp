@@ -1,0 +1,51 @@
+// What older SQL objects meet in this library: the version, what 0.1.0 kept, and its functions that
+// are no more.
+#include "durable.hpp"
+#include "horizon.hpp"
+#include "lease_clock.hpp"
+
+using namespace flakeid;
+
+namespace {
+
+// 0.1.0 kept the later moment of both horizons and the back count in a copy, for dumps. A copy that
+// a restore brought, which leaves no timeline, counts for both.
+uint64_t kept_by_0_1_0(uint64_t stamp, uint64_t copy, bool restored, HorizonKind kind)
+{
+    const uint64_t of_copy = kind == back_horizon ? copy : stamp_of(0, stamp_us(copy));
+    return restored ? Max(stamp, of_copy) : stamp;
+}
+
+} // namespace
+
+FLAKEID_FUNCTION(flakeid_version)
+{
+    (void)fcinfo;
+    return CStringGetTextDatum(FLAKEID_VERSION);
+}
+
+// Takes over the sequences of 0.1.0.
+FLAKEID_FUNCTION(flakeid_take_over)
+{
+    const uint64_t stamp[horizon_kinds] = {static_cast<uint64_t>(PG_GETARG_INT64(0)),
+                                           static_cast<uint64_t>(PG_GETARG_INT64(1))};
+    const auto copy = static_cast<uint64_t>(PG_GETARG_INT64(2));
+    const int64_t timeline = PG_GETARG_INT64(3);
+    for (int i = 0; i < horizon_kinds; i++) {
+        const auto kind = static_cast<HorizonKind>(i);
+        const uint64_t kept = kept_by_0_1_0(stamp[kind], copy, timeline == 0, kind);
+        if (kept != 0) {
+            horizon_take_over(kind, kept, timeline);
+        }
+    }
+    lease_clock_take_over({PG_GETARG_INT64(4), PG_GETARG_INT64(5), PG_GETARG_INT64(6),
+                           PG_GETARG_INT64(7) != 0, PG_GETARG_OID(8), PG_GETARG_INT64(9)});
+    PG_RETURN_VOID();
+}
+
+// Of 0.1.0 alone.
+FLAKEID_FUNCTION(flakeid_lease_clock)
+{
+    (void)fcinfo;
+    throw_state_missing();
+}
