@@ -3,6 +3,7 @@
 #include "clock.hpp"
 #include "errors.hpp"
 #include "settings.hpp"
+#include "worker.hpp"
 
 namespace flakeid {
 
@@ -45,19 +46,19 @@ bool outside_lease(const Generator& g, const Draw& d)
 
 [[noreturn]] void throw_no_lease(const Generator& g, int64_t now_us)
 {
-    const LeaseView view = lease_view(g.lease, g.wanted_node);
+    const LeaseView view = lease_view(g.lease, g.wanted_node, g.layout.max_node);
     const int64_t end_us = view.last_end_us;
-    const char* error = lease_error(g.lease);
-    const char* name = lease_coordinator();
-    const char* detail = psprintf("Coordinator \"%s\": %s; the clock says %s.", name,
-                                  error[0] != '\0' ? error : "no answer yet", moment_text(now_us));
+    const LeaseStory story = lease_story(g.lease);
+    const char* clock = moment_text(now_us);
+    const char* detail = psprintf("%s; the clock says %s.", story.for_user, clock);
+    const char* log = psprintf("%s; the clock says %s.", story.for_log, clock);
     const bool given_back = !view.held && now_us < end_us;
     if (end_us == 0 || given_back) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 g.wanted_node == any_node
                     ? errmsg("no node is leased to this server")
                     : errmsg("node %u is not leased to this server", g.wanted_node),
-                errdetail("%s", detail),
+                errdetail("%s", detail), errdetail_log("%s", log),
                 errhint("Ids go on by themselves as soon as the coordinator gives a lease."));
     }
     ereport(
@@ -66,10 +67,29 @@ bool outside_lease(const Generator& g, const Draw& d)
             ? errmsg("the lease of node %u ended at %s", view.node, moment_text(end_us))
             : errmsg("the lease of node %u ends at %s, before the next id", view.node,
                      moment_text(end_us)),
-        errdetail("%s", detail),
+        errdetail("%s", detail), errdetail_log("%s", log),
         errhint(
             "Ids go on by themselves as soon as the lease is renewed. Correct the clock if it is "
             "wrong."));
+}
+
+// True when no lease can come soon: the last attempt failed for each node that the generator may
+// have.
+bool none_to_come(const Generator& g)
+{
+    if (!lease_failing(g.lease)) {
+        return false;
+    }
+    for (uint32_t node = g.first_node; g.wanted_node != any_node && node <= g.last_node; node++) {
+        const Lease* lease = lease_want(node, g.layout.max_node, true);
+        if (lease == nullptr) {
+            break;
+        }
+        if (!lease_failing(lease)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 // Waits a little for the keeper, or raises an error when it has one or took too long.
@@ -80,8 +100,8 @@ void await_lease(Generator& g, int64_t now_us, int64_t* waiting_since)
         *waiting_since = steady_us();
     }
     const bool ahead =
-        g.lease_end_us > now_us; // ids run before the clock: a renewal may be due later
-    if ((!ahead && lease_failing(g.lease)) ||
+        g.lease_end_us > now_us; // ids run ahead of the clock: a renewal may be due later
+    if ((!ahead && none_to_come(g)) ||
         steady_us() - *waiting_since > settings.max_ahead_us + wait_margin_us) {
         throw_no_lease(g, now_us);
     }
@@ -112,10 +132,25 @@ Draw next(Generator& g, uint64_t last, Want want)
     return step(last, g.shape, g.limits, want);
 }
 
-// Moves on to a node of the span whose tick has room, if there is one.
+// The tick of the next id of g.node, or UINT64_MAX.
+uint64_t next_tick(Generator& g, Want want)
+{
+    const uint64_t last = pg_atomic_read_u64(&g.slot->word);
+    if (last == closed_word || (g.lease != nullptr && !lease_holds(g, last))) {
+        return UINT64_MAX;
+    }
+    const Draw d = next(g, last, want);
+    const bool some = d.verdict == Verdict::issue || d.verdict == Verdict::extend;
+    return some ? word_tick(g.shape, d.word) : UINT64_MAX;
+}
+
+// Moves on to a node of the span whose tick has room, or whose next id lies least far ahead. False
+// when that is the one where it is.
 bool move_on(Generator& g, Want want)
 {
     const uint32_t start = g.node;
+    uint32_t best = start;
+    uint64_t least = next_tick(g, want);
     for (uint32_t node = start == g.last_node ? g.first_node : start + 1; node != start;
          node = node == g.last_node ? g.first_node : node + 1) {
         if (!set_node(g, node)) {
@@ -128,17 +163,17 @@ bool move_on(Generator& g, Want want)
             node = g.last_node; // no slot is left: those before have theirs
             continue;
         }
-        const uint64_t last = pg_atomic_read_u64(&g.slot->word);
-        if (last == closed_word) {
-            continue;
-        }
-        const Draw d = next(g, last, want);
-        if (d.verdict == Verdict::issue && word_tick(g.shape, d.word) <= g.limits.now) {
+        const uint64_t tick = next_tick(g, want);
+        if (tick <= g.limits.now) {
             return true;
         }
+        if (tick < least) {
+            best = node;
+            least = tick;
+        }
     }
-    set_node(g, start);
-    return false;
+    (void)set_node(g, best);
+    return best != start;
 }
 
 [[noreturn]] void throw_ahead(const Generator& g, const Draw& d, int64_t now_us)
@@ -149,9 +184,9 @@ bool move_on(Generator& g, Want want)
     if (g.lease != nullptr && g.lease_end_us != 0 && word_tick(g.shape, d.word) <= g.lease_first) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("the lease of node %u begins %s ahead of the clock", g.node, ahead),
-                errdetail("Coordinator \"%s\" says that it began at %s, and the clock says %s; "
+                errdetail("%s says that it began at %s, and the clock says %s; "
                           "flakeid.max_ahead is %s.",
-                          lease_coordinator(), moment_text(start_us), moment_text(now_us),
+                          lease_coordinator().for_user, moment_text(start_us), moment_text(now_us),
                           max_ahead),
                 errhint("Correct the clock of this server or of the coordinator."));
     }
@@ -258,6 +293,9 @@ void await_node(Generator& g)
 Draw draw(Generator& g, Want want)
 {
     int64_t waiting_since = 0;
+    if (unlikely(g.first_node != g.last_node) && !want.in_one_tick) {
+        want.count = static_cast<uint32_t>(Min(want.count, max_sequence(g.shape) + 1)); // a tick's
+    }
     for (;;) {
         const int64_t now_us = wall_us();
         refresh_limits(g, now_us);
@@ -268,7 +306,9 @@ Draw draw(Generator& g, Want want)
         if (unlikely(g.lease != nullptr)) {
             if (unlikely(!lease_holds(g, last))) {
                 view_lease(g);
-                if (g.lease_end_us == 0) {
+                const bool elsewhere = g.lease_end_us == 0 && g.first_node != g.last_node &&
+                                       lease_failing(g.lease) && move_on(g, want);
+                if (g.lease_end_us == 0 && !elsewhere) {
                     await_lease(g, now_us, &waiting_since);
                 }
                 continue;

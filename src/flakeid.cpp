@@ -1,6 +1,6 @@
-#include "lease.hpp"
 #include "settings.hpp"
 #include "shared.hpp"
+#include "worker.hpp"
 
 FLAKEID_EXPORT(PG_MODULE_MAGIC; void _PG_init(void);)
 
@@ -8,5 +8,5 @@ void _PG_init(void)
 {
     flakeid::settings_init();
     flakeid::shared_init();
-    flakeid::keeper_init();
+    flakeid::worker_init();
 }

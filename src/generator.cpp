@@ -1,10 +1,12 @@
 #include "generator.hpp"
 
 #include "clock.hpp"
+#include "conninfo.hpp"
 #include "errors.hpp"
 #include "host.hpp"
 #include "secret.hpp"
 #include "settings.hpp"
+#include "worker.hpp"
 
 namespace flakeid {
 
@@ -296,10 +298,10 @@ Slot* find_slot(const Generator& g, uint32_t node)
 void view_lease(Generator& g)
 {
     drop_cache(g);
-    LeaseView view = lease_view(g.lease, g.wanted_node);
+    LeaseView view = lease_view(g.lease, g.wanted_node, g.layout.max_node);
     if (!view.same) {
         g.lease = lease_want(g.wanted_node, g.layout.max_node, false);
-        view = lease_view(g.lease, g.wanted_node);
+        view = lease_view(g.lease, g.wanted_node, g.layout.max_node);
     }
     if (view.held) {
         if (g.wanted_node == any_node && (view.node != g.node || g.slot == &no_slot)) {

@@ -7,6 +7,10 @@
 #include <net/if.h>
 #include <unistd.h>
 
+extern "C" {
+#include "postmaster/postmaster.h"
+}
+
 namespace flakeid {
 
 namespace {
@@ -86,6 +90,14 @@ NodeSpan configured_span(const Layout& layout)
         span.last = span.first;
     }
     return span;
+}
+
+const char* server_name()
+{
+    char host[host_name_size] = "";
+    gethostname(host, sizeof host - 1);
+    return cluster_name[0] != '\0' ? psprintf("%s:%d %s", host, PostPortNumber, cluster_name)
+                                   : psprintf("%s:%d", host, PostPortNumber);
 }
 
 } // namespace flakeid

@@ -16,4 +16,7 @@ struct NodeSpan {
 
 NodeSpan configured_span(const Layout& layout);
 
+// What this server calls itself to others: host, port and cluster_name; palloc'ed.
+const char* server_name();
+
 } // namespace flakeid

@@ -33,42 +33,43 @@ int index_of(const Lease* lease)
     return static_cast<int>(lease - shared_leases()->leases);
 }
 
-bool serves(const Lease& lease, uint32_t node, uint32_t max_node)
+// The largest node counts only where any will do.
+bool wants(const Lease& lease, uint32_t node, uint32_t max_node)
 {
-    if (!lease.in_use || lease.wanted != node) {
-        return false;
-    }
-    return node != any_node || lease.max_node == max_node ||
-           (pg_atomic_read_u64(const_cast<pg_atomic_uint64*>(&lease.end_us)) != 0 &&
-            lease.node <= max_node);
+    return lease.wanted == node && (node != any_node || lease.max_node == max_node);
 }
 
 Lease* find(uint32_t node, uint32_t max_node)
 {
     for (Lease& lease : shared_leases()->leases) {
-        if (serves(lease, node, max_node)) {
+        if (lease.in_use && wants(lease, node, max_node)) {
             return &lease;
         }
     }
     return nullptr;
 }
 
+// A lease that is not in use; rather one that was wanted for the same before, which knows its node.
 Lease* take(uint32_t node, uint32_t max_node)
 {
+    Lease* taken = nullptr;
     for (Lease& lease : shared_leases()->leases) {
-        if (!lease.in_use) {
-            pg_atomic_write_u64(&lease.end_us, 0);
-            pg_atomic_write_u64(&lease.used_at, static_cast<uint64_t>(steady_us()));
-            lease.start_us = lease.last_end_us = 0;
-            lease.wanted = node;
-            lease.max_node = max_node;
-            lease.node = node;
-            lease.failing = false;
-            lease.in_use = true;
-            return &lease;
+        if (!lease.in_use && (taken == nullptr || wants(lease, node, max_node))) {
+            taken = &lease;
         }
     }
-    return nullptr;
+    if (taken != nullptr) {
+        const bool again = node == any_node && wants(*taken, node, max_node);
+        pg_atomic_write_u64(&taken->end_us, 0);
+        pg_atomic_write_u64(&taken->used_at, static_cast<uint64_t>(steady_us()));
+        taken->start_us = taken->last_end_us = 0;
+        taken->previous = again ? taken->previous : any_node;
+        taken->wanted = taken->node = node;
+        taken->max_node = max_node;
+        taken->trouble = Trouble::none;
+        taken->in_use = true;
+    }
+    return taken;
 }
 
 void close_slot(Slot& slot)
@@ -112,6 +113,28 @@ bool takes_part_in_replication()
            has_row(SubscriptionRelationId, Anum_pg_subscription_subdbid, MyDatabaseId);
 }
 
+const char* kind_of(Trouble trouble)
+{
+    switch (trouble) {
+    case Trouble::none:
+        break;
+    case Trouble::away:
+        return "The coordinator cannot be reached";
+    case Trouble::in_use:
+        return "Another holder has the node";
+    case Trouble::refused:
+        return "The coordinator refused";
+    case Trouble::nonsense:
+        return "The coordinator gave an answer that is none";
+    case Trouble::ended:
+        return "The coordinator gave a lease that has ended by this server's clock";
+    case Trouble::failed:
+    case Trouble::interrupted:
+        return "The keeper of leases failed";
+    }
+    return "There was no answer yet";
+}
+
 } // namespace
 
 Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none)
@@ -133,12 +156,12 @@ Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none)
     return lease;
 }
 
-LeaseView lease_view(Lease* lease, uint32_t wanted)
+LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node)
 {
-    pg_atomic_write_u64(&lease->used_at, static_cast<uint64_t>(steady_us()));
+    lease_touch(lease);
     return locked(LW_SHARED, [&] {
         const uint64_t end_us = pg_atomic_read_u64(&lease->end_us);
-        const bool same = lease->in_use && lease->wanted == wanted;
+        const bool same = lease->in_use && wants(*lease, wanted, max_node);
         return LeaseView{same,
                          same && end_us != 0,
                          lease->node,
@@ -166,51 +189,45 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, uint64_t first_
     });
 }
 
-void keeper_call()
-{
-    const LeaseTable* table = shared_leases();
-    const bool kept = locked(LW_SHARED, [&] {
-        if (table->keeper_pid != 0) {
-            SetLatch(table->keeper_latch);
-        }
-        return table->keeper_pid != 0;
-    });
-    if (!kept) {
-        keeper_start();
-    }
-}
-
-void lease_call(Lease* lease)
+void lease_touch(Lease* lease)
 {
     pg_atomic_write_u64(&lease->used_at, static_cast<uint64_t>(steady_us()));
-    keeper_call();
 }
 
 bool lease_failing(const Lease* lease)
 {
-    return locked(LW_SHARED, [&] { return lease->failing; });
+    return locked(LW_SHARED, [&] { return lease->trouble != Trouble::none; });
 }
 
-const char* lease_error(const Lease* lease)
+LeaseStory lease_coordinator()
 {
-    auto* text = static_cast<char*>(palloc0(lease_error_size));
+    char name[coordinator_name_size];
     const LeaseTable* table = shared_leases();
-    return locked(LW_SHARED, [&] {
-        if (lease->failing) {
-            strlcpy(text, table->errors[index_of(lease) % lease_error_count], lease_error_size);
+    locked(LW_SHARED, [&] { return strlcpy(name, table->coordinator, sizeof name); });
+    const char* full = psprintf("Coordinator \"%s\"", name);
+    return {client_sees_settings() ? full : "The coordinator", full};
+}
+
+const char* lease_told(const Lease* lease)
+{
+    auto* text = static_cast<char*>(palloc0(trouble_text_size));
+    const LeaseTable* table = shared_leases();
+    const Trouble trouble = locked(LW_SHARED, [&] {
+        for (const LeaseText& kept : table->texts) {
+            if (kept.lease == index_of(lease)) {
+                strlcpy(text, kept.text, trouble_text_size);
+            }
         }
-        return text;
+        return lease->trouble;
     });
+    return trouble == Trouble::none ? "no answer yet" : text[0] != '\0' ? text : kind_of(trouble);
 }
 
-const char* lease_coordinator()
+LeaseStory lease_story(const Lease* lease)
 {
-    auto* text = static_cast<char*>(palloc0(coordinator_name_size));
-    const LeaseTable* table = shared_leases();
-    return locked(LW_SHARED, [&] {
-        strlcpy(text, table->coordinator, coordinator_name_size);
-        return text;
-    });
+    const Trouble trouble = locked(LW_SHARED, [&] { return lease->trouble; });
+    const char* full = psprintf("%s: %s", lease_coordinator().for_log, lease_told(lease));
+    return {client_sees_settings() ? full : kind_of(trouble), full};
 }
 
 void lease_begin_force()
@@ -245,17 +262,17 @@ void lease_end_force()
     });
 }
 
-void lease_grant(Lease* lease, uint32_t node, const unsigned char* token, int64_t start_us,
-                 int64_t end_us)
+void lease_grant(Lease* lease, const Grant& grant)
 {
     locked(LW_EXCLUSIVE, [&] {
-        lease->node = node;
-        lease->start_us = start_us;
-        lease->last_end_us = end_us;
-        memcpy(lease->token, token, sizeof lease->token);
-        lease->failing = false;
+        lease->node = grant.node;
+        lease->start_us = grant.start_us;
+        lease->last_end_us = grant.end_us;
+        lease->previous = grant.node;
+        memcpy(lease->token, grant.token, sizeof lease->token);
+        lease->trouble = Trouble::none;
         pg_write_barrier();
-        pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(end_us));
+        pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(grant.end_us));
         return true;
     });
 }
@@ -264,7 +281,7 @@ void lease_extend(Lease* lease, int64_t end_us)
 {
     locked(LW_EXCLUSIVE, [&] {
         lease->last_end_us = end_us;
-        lease->failing = false;
+        lease->trouble = Trouble::none;
         pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(end_us));
         return true;
     });
@@ -296,14 +313,34 @@ void lease_forget(Lease* lease)
     });
 }
 
-void lease_set_error(Lease* lease, const char* error)
+void lease_set_trouble(Lease* lease, Trouble trouble, const char* text)
 {
     LeaseTable* table = shared_leases();
+    const int index = index_of(lease);
     locked(LW_EXCLUSIVE, [&] {
-        lease->failing = true;
-        strlcpy(table->errors[index_of(lease) % lease_error_count], error, lease_error_size);
-        return true;
+        lease->trouble = trouble;
+        LeaseText* kept = nullptr;
+        for (LeaseText& other : table->texts) {
+            kept = other.lease == index ? &other : kept;
+        }
+        if (kept == nullptr) {
+            kept = &table->texts[table->next_text];
+            table->next_text = (table->next_text + 1) % lease_text_count;
+        }
+        kept->lease = index;
+        return strlcpy(kept->text, text, sizeof kept->text);
     });
+}
+
+uint64_t lease_words(const Lease* lease)
+{
+    uint64_t sum = 0;
+    uint32_t count;
+    Slot* slots = taken_slots(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        sum += slots[i].node == lease->node ? pg_atomic_read_u64(&slots[i].word) : 0;
+    }
+    return sum;
 }
 
 void warn_of_replication()

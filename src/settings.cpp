@@ -1,11 +1,12 @@
 #include "settings.hpp"
 
+#include "conninfo.hpp"
 #include "errors.hpp"
-#include "lease.hpp"
 #include "secret.hpp"
 
 extern "C" {
 #include "catalog/pg_authid.h"
+#include "tcop/pquery.h"
 }
 
 namespace flakeid {
@@ -239,19 +240,24 @@ struct CoordinatorExtra {
     const char* problem;
 };
 
-// While the settings are declared, the server would go on with the default when it is refused what
-// stands in the configuration file, and so without leases: then it is an error at use.
+// A command such as ALTER SYSTEM is refused. Where the value stands in the configuration file, the
+// server would go on with another one when it is refused there, and so without leases or with those
+// of a coordinator that is not meant any more: then it is an error at use.
 bool declaring;
+bool set_by_command(GucSource source)
+{
+    return !declaring && (source != PGC_S_FILE || ActivePortal != nullptr);
+}
 constexpr char refused_coordinator[] = "(refused)";
 
-bool check_coordinator(char** newval, void** extra, GucSource)
+bool check_coordinator(char** newval, void** extra, GucSource source)
 {
     CoordinatorExtra coordinator{};
     if ((*newval)[0] == '\0' || read_coordinator(*newval, coordinator.name, sizeof coordinator.name,
                                                  &coordinator.problem)) {
         return keep(coordinator, extra);
     }
-    if (!declaring) {
+    if (set_by_command(source)) {
         GUC_check_errmsg("invalid value for parameter \"flakeid.coordinator\"");
         GUC_check_errdetail("%s", coordinator.problem);
         GUC_check_errhint("%s", coordinator_hint);
@@ -339,15 +345,24 @@ void refuse_lost_settings()
             continue;
         }
         for (const char* name : of_the_file) {
-            if (pg_strcasecmp(setting->name, name) == 0 &&
-                of_database_or_role(setting->reset_source)) {
+            if (pg_strcasecmp(setting->name, name) != 0) {
+                continue;
+            }
+            if (of_database_or_role(setting->reset_source)) {
                 ereport(ERROR, errcode(ERRCODE_CANT_CHANGE_RUNTIME_PARAM),
                         errmsg("parameter \"%s\" cannot be set for a database or role", name),
-                        errdetail("ALTER DATABASE or ALTER ROLE set it; it belongs into the "
+                        errdetail("ALTER DATABASE or ALTER ROLE set it; its place is the "
                                   "configuration file."),
                         errhint("Take it back with ALTER DATABASE or ALTER ROLE ... RESET %s, and "
                                 "connect again.",
                                 name));
+            }
+            if (setting->reset_source == PGC_S_CLIENT) {
+                ereport(
+                    ERROR, errcode(ERRCODE_CANT_CHANGE_RUNTIME_PARAM),
+                    errmsg("parameter \"%s\" cannot be set by an option of the connection", name),
+                    errdetail("Its place is the configuration file."),
+                    errhint("Connect without that option; see PGOPTIONS."));
             }
         }
         if (setting->reset_source == PGC_S_CLIENT &&

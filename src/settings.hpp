@@ -51,6 +51,12 @@ void require_good_settings();
 // of SET ROLE, and never that of a SECURITY DEFINER function.
 bool client_sees_settings();
 
+// A coordinator is set and was not refused.
+inline bool has_coordinator()
+{
+    return settings.coordinator[0] != '\0' && settings.coordinator_problem == nullptr;
+}
+
 // Declares the settings to the server.
 void settings_init();
 

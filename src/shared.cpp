@@ -61,11 +61,7 @@ void initialize(Shared* memory)
     pg_atomic_init_u32(&memory->secret_mark_count, 0);
     pg_atomic_init_u64(&memory->clock_offset, static_cast<uint64_t>(wall_us() - uptime_us()));
     stats_create(&memory->stats);
-    pg_atomic_init_u32(&memory->leases.in_force, 0);
-    for (Lease& lease : memory->leases.leases) {
-        pg_atomic_init_u64(&lease.end_us, 0);
-        pg_atomic_init_u64(&lease.used_at, 0);
-    }
+    create_leases(&memory->leases);
     pg_atomic_init_u32(&memory->slots.count, 0);
     for (pg_atomic_uint32& place : memory->slots.index) {
         pg_atomic_init_u32(&place, 0);

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/stamp.hpp"
-#include "lease.hpp"
+#include "lease_table.hpp"
 #include "server.hpp"
 #include "slots.hpp"
 #include "stats.hpp"

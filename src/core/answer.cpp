@@ -1,0 +1,231 @@
+#include "answer.hpp"
+
+namespace flakeid {
+
+namespace {
+
+constexpr int64_t second_us = 1000000;
+constexpr uint64_t max_node_number = INT32_MAX;
+constexpr uint64_t max_moment_s = UINT64_C(253402300799); // the year 9999
+constexpr int64_t rounding_us = second_us;                // a coordinator may round a length up
+
+bool read_number(const AnswerField& field, uint64_t max, uint64_t* number)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < field.length; i++) {
+        const char c = field.text[i];
+        if (c < '0' || c > '9') {
+            return false;
+        }
+        value = value * 10 + static_cast<uint64_t>(c - '0');
+        if (value > max) {
+            return false;
+        }
+    }
+    *number = value;
+    return field.length > 0;
+}
+
+bool read_moment(const AnswerField& field, int64_t* us)
+{
+    uint64_t seconds;
+    if (!read_number(field, max_moment_s, &seconds)) {
+        return false;
+    }
+    *us = static_cast<int64_t>(seconds) * second_us;
+    return true;
+}
+
+int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+bool has_hyphen(size_t at)
+{
+    return at == 8 || at == 13 || at == 18 || at == 23;
+}
+
+bool read_token(const AnswerField& field, unsigned char* token)
+{
+    if (field.length != token_text_size - 1) {
+        return false;
+    }
+    size_t digits = 0;
+    for (size_t at = 0; at < field.length; at++) {
+        if (has_hyphen(at)) {
+            if (field.text[at] != '-') {
+                return false;
+            }
+            continue;
+        }
+        const int digit = hex_digit(field.text[at]);
+        if (digit < 0) {
+            return false;
+        }
+        unsigned char& byte = token[digits / 2];
+        byte = static_cast<unsigned char>(digits % 2 == 0 ? digit << 4 : byte | digit);
+        digits++;
+    }
+    return true;
+}
+
+// One row of that many fields in text form.
+AnswerStatus check_shape(const Answer& answer, int columns)
+{
+    if (answer.rows != 1 || answer.columns != columns) {
+        return AnswerStatus::bad_shape;
+    }
+    for (int i = 0; i < columns; i++) {
+        if (!answer.fields[i].is_text) {
+            return AnswerStatus::bad_field;
+        }
+    }
+    return AnswerStatus::ok;
+}
+
+bool is_printable(unsigned char c)
+{
+    return c >= ' ' && c <= '~';
+}
+
+// A further byte of a character of UTF-8.
+bool is_continuation(unsigned char c)
+{
+    return c >= 0x80 && c < 0xc0;
+}
+
+} // namespace
+
+const char* describe(AnswerStatus status)
+{
+    switch (status) {
+    case AnswerStatus::ok:
+        break;
+    case AnswerStatus::bad_shape:
+        return "the answer is not one row of the expected fields";
+    case AnswerStatus::bad_field:
+        return "a field of the answer is null or binary";
+    case AnswerStatus::bad_number:
+        return "a number in the answer is out of range or none";
+    case AnswerStatus::other_node:
+        return "the answer names a node that was not asked for";
+    case AnswerStatus::bad_token:
+        return "the token in the answer is no uuid";
+    case AnswerStatus::bad_span:
+        return "the lease in the answer ends before it begins, or is longer than asked for";
+    case AnswerStatus::bad_name:
+        return "the answer is no name";
+    }
+    return "";
+}
+
+AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant)
+{
+    const AnswerStatus shape = check_shape(answer, 4);
+    if (shape != AnswerStatus::ok) {
+        return shape;
+    }
+    Grant read;
+    uint64_t node;
+    if (!read_number(answer.fields[0], max_node_number, &node) ||
+        !read_moment(answer.fields[2], &read.start_us) ||
+        !read_moment(answer.fields[3], &read.end_us)) {
+        return AnswerStatus::bad_number;
+    }
+    if (wish.any ? node > wish.node : node != wish.node) {
+        return AnswerStatus::other_node;
+    }
+    if (!read_token(answer.fields[1], read.token)) {
+        return AnswerStatus::bad_token;
+    }
+    if (read.start_us >= read.end_us ||
+        read.end_us - read.start_us > wish.seconds * second_us + rounding_us) {
+        return AnswerStatus::bad_span;
+    }
+    read.node = static_cast<uint32_t>(node);
+    *grant = read;
+    return AnswerStatus::ok;
+}
+
+AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us)
+{
+    const AnswerStatus shape = check_shape(answer, 1);
+    if (shape != AnswerStatus::ok) {
+        return shape;
+    }
+    int64_t end;
+    if (!read_moment(answer.fields[0], &end)) {
+        return AnswerStatus::bad_number;
+    }
+    if (end <= start_us) {
+        return AnswerStatus::bad_span;
+    }
+    *end_us = end;
+    return AnswerStatus::ok;
+}
+
+AnswerStatus read_name(const Answer& answer, char* name, size_t size)
+{
+    const AnswerStatus shape = check_shape(answer, 1);
+    if (shape != AnswerStatus::ok) {
+        return shape;
+    }
+    const AnswerField& field = answer.fields[0];
+    if (field.length == 0 || field.length >= size) {
+        return AnswerStatus::bad_name;
+    }
+    for (size_t i = 0; i < field.length; i++) {
+        if (field.text[i] == '\0') {
+            return AnswerStatus::bad_name;
+        }
+    }
+    for (size_t i = 0; i < field.length; i++) {
+        name[i] = field.text[i];
+    }
+    name[field.length] = '\0';
+    return AnswerStatus::ok;
+}
+
+AnswerStatus read_nothing(const Answer& answer)
+{
+    return answer.rows == 1 && answer.columns == 1 ? AnswerStatus::ok : AnswerStatus::bad_shape;
+}
+
+void write_token(const unsigned char* token, char* text)
+{
+    constexpr char digits[] = "0123456789abcdef";
+    size_t at = 0;
+    for (size_t i = 0; i < token_size; i++) {
+        if (has_hyphen(at)) {
+            text[at++] = '-';
+        }
+        text[at++] = digits[token[i] >> 4];
+        text[at++] = digits[token[i] & 15];
+    }
+    text[at] = '\0';
+}
+
+size_t plain_text(const char* text, size_t length, char* plain, size_t size)
+{
+    size_t used = 0;
+    bool inside = false; // a character that is a question mark already
+    for (size_t i = 0; i < length && used + 1 < size; i++) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        if (inside && is_continuation(c)) {
+            continue;
+        }
+        inside = c >= 0x80;
+        plain[used++] = is_printable(c) ? text[i] : inside ? '?' : ' ';
+    }
+    while (used > 0 && (plain[used - 1] == ' ' || plain[used - 1] == '.')) {
+        used--;
+    }
+    plain[used] = '\0';
+    return used;
+}
+
+} // namespace flakeid

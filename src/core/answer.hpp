@@ -1,0 +1,87 @@
+// What a coordinator of leases answers, checked before anything of it is believed. It is another
+// server at the end of a wire: nothing that it says may be more than an error here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace flakeid {
+
+constexpr size_t token_size = 16;
+constexpr size_t token_text_size = 37; // with the zero at the end
+
+// Why there is no lease. Sessions of ordinary roles are told this much and no more.
+enum class Trouble : unsigned char {
+    none,
+    away,        // the coordinator cannot be reached, or does not answer
+    in_use,      // another holder has the node
+    refused,     // the coordinator says no
+    nonsense,    // its answer is no answer to the question
+    ended,       // it gave a lease that had ended by this server's clock
+    failed,      // an error in the keeper itself
+    interrupted, // by new settings or a stop
+};
+
+constexpr size_t trouble_text_size = 240;
+
+// One field of a row as it came. A binary or null one has no text.
+struct AnswerField {
+    const char* text; // need not end in a zero
+    size_t length;
+    bool is_text;
+};
+
+struct Answer {
+    int rows;
+    int columns;
+    const AnswerField* fields; // of the first row; `columns` of them
+};
+
+// What was asked for.
+struct Wish {
+    bool any; // any node up to `node`, otherwise that one
+    uint32_t node;
+    int seconds;
+};
+
+struct Grant {
+    uint32_t node;
+    unsigned char token[token_size];
+    int64_t start_us, end_us; // since 1970, whole seconds
+};
+
+enum class AnswerStatus {
+    ok,
+    bad_shape,  // not one row of so many fields
+    bad_field,  // null or in binary form
+    bad_number, // no node or moment in decimal digits, or none that there can be
+    other_node, // not what was asked for
+    bad_token,  // no uuid
+    bad_span,   // the lease ends before it begins, or is longer than was asked for
+    bad_name,   // no name
+};
+
+// What is wrong, for a message.
+const char* describe(AnswerStatus status);
+
+// node, token, start and end of a new lease, both in seconds. `grant` is set when it is ok.
+AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant);
+
+// The new end of a lease that began at `start_us`.
+AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us);
+
+// A name, which gets a zero at its end.
+AnswerStatus read_name(const Answer& answer, char* name, size_t size);
+
+// One row of one field, whose value does not matter.
+AnswerStatus read_nothing(const Answer& answer);
+
+// A token as a uuid is written.
+void write_token(const unsigned char* token, char* text);
+
+// Makes a text safe for every session, whatever its encoding: one line of printable ASCII, cut to
+// `size` with the zero at its end. A foreign character becomes a question mark; points and spaces
+// at the end go. Returns the length.
+size_t plain_text(const char* text, size_t length, char* plain, size_t size);
+
+} // namespace flakeid

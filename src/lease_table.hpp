@@ -1,0 +1,59 @@
+// What shared memory holds of leases. All of it is guarded by AddinShmemInitLock, but for the
+// atomics (lease.hpp).
+#pragma once
+
+#include "conninfo.hpp"
+#include "core/answer.hpp"
+#include "server.hpp"
+
+namespace flakeid {
+
+constexpr int max_leases = 64;
+constexpr uint32_t any_node = UINT32_MAX;
+constexpr int lease_text_count = 8;
+
+struct Lease {
+    pg_atomic_uint64 end_us;  // exclusive; 0: not held. A renewal raises it
+    pg_atomic_uint64 used_at; // steady clock: when a session last asked for it
+    int64_t start_us;
+    int64_t last_end_us; // of the lease held last; when it was given back, if that was earlier
+    uint32_t wanted;     // node, or any_node
+    uint32_t max_node;   // that any_node may become
+    uint32_t node;       // that is or was held
+    uint32_t previous;   // the node that any_node was last, or any_node
+    bool in_use;
+    Trouble trouble; // of the last attempt to take or renew it
+    unsigned char token[token_size];
+};
+
+// What the coordinator had to say about a lease. There are fewer of them than leases: the latest
+// ones are kept.
+struct LeaseText {
+    int lease; // its place in the table, or -1
+    char text[trouble_text_size];
+};
+
+struct LeaseTable {
+    int keeper_pid; // 0: there is none
+    Latch* keeper_latch;
+    int64_t keeper_asked_at;   // steady clock: when a session began to start one; 0: none does
+    pg_atomic_uint32 in_force; // not 0: slots are opened for leases only
+    char coordinator[coordinator_name_size];
+    int next_text; // that is written next
+    LeaseText texts[lease_text_count];
+    Lease leases[max_leases];
+};
+
+inline void create_leases(LeaseTable* table)
+{
+    pg_atomic_init_u32(&table->in_force, 0);
+    for (LeaseText& text : table->texts) {
+        text.lease = -1;
+    }
+    for (Lease& lease : table->leases) {
+        pg_atomic_init_u64(&lease.end_us, 0);
+        pg_atomic_init_u64(&lease.used_at, 0);
+    }
+}
+
+} // namespace flakeid

@@ -1,0 +1,101 @@
+// What of a coordinator's answer is believed, and how its words are kept.
+#include "../../src/core/answer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+using namespace flakeid;
+
+namespace {
+
+constexpr char token[] = "6f9619ff-8b86-D011-b42d-00cf4fc964ff";
+constexpr Wish node_7 = {false, 7, 60};
+constexpr Wish up_to_7 = {true, 7, 60};
+
+AnswerStatus grant_status(std::vector<std::string> texts, const Wish& wish, Grant* grant = nullptr)
+{
+    std::vector<AnswerField> fields;
+    for (const std::string& text : texts) {
+        fields.push_back({text.data(), text.size(), true});
+    }
+    Grant unread;
+    return read_grant({1, static_cast<int>(fields.size()), fields.data()}, wish,
+                      grant != nullptr ? grant : &unread);
+}
+
+std::string plain(const std::string& text, size_t size = 240)
+{
+    std::string kept(size, 'x');
+    kept.resize(plain_text(text.data(), text.size(), kept.data(), size));
+    return kept;
+}
+
+} // namespace
+
+TEST(Answer, GrantIsReadWhole)
+{
+    Grant grant;
+    ASSERT_EQ(grant_status({"7", token, "1700000000", "1700000060"}, node_7, &grant),
+              AnswerStatus::ok);
+    EXPECT_EQ(grant.node, 7u);
+    EXPECT_EQ(grant.start_us, 1700000000000000);
+    EXPECT_EQ(grant.end_us, 1700000060000000);
+    char text[token_text_size];
+    write_token(grant.token, text);
+    EXPECT_STREQ(text, "6f9619ff-8b86-d011-b42d-00cf4fc964ff");
+}
+
+TEST(Answer, GrantIsWhatWasAskedFor)
+{
+    const std::string start = "1700000000", end = "1700000060";
+    EXPECT_EQ(grant_status({"6", token, start, end}, up_to_7), AnswerStatus::ok);
+    EXPECT_EQ(grant_status({"6", token, start, end}, node_7), AnswerStatus::other_node);
+    EXPECT_EQ(grant_status({"8", token, start, end}, up_to_7), AnswerStatus::other_node);
+    EXPECT_EQ(grant_status({"7", token, end, start}, node_7), AnswerStatus::bad_span);
+    EXPECT_EQ(grant_status({"7", token, start, start}, node_7), AnswerStatus::bad_span);
+    EXPECT_EQ(grant_status({"7", token, start, "1700000062"}, node_7), AnswerStatus::bad_span);
+}
+
+TEST(Answer, NumbersAndTokensHaveOneForm)
+{
+    const std::string start = "1700000000", end = "1700000060";
+    for (const char* node : {"", "-7", "+7", " 7", "7 ", "7.0", "0x7", "99999999999999999999"}) {
+        EXPECT_EQ(grant_status({node, token, start, end}, node_7), AnswerStatus::bad_number)
+            << node;
+    }
+    for (const char* moment : {"", "Infinity", "-1", "253402300800", "1e9"}) {
+        EXPECT_EQ(grant_status({"7", token, start, moment}, node_7), AnswerStatus::bad_number)
+            << moment;
+    }
+    for (std::string wrong : {std::string(), std::string(token, 35), token + std::string("0"),
+                              std::string(36, '-'), std::string(36, 'g')}) {
+        EXPECT_EQ(grant_status({"7", wrong, start, end}, node_7), AnswerStatus::bad_token) << wrong;
+    }
+}
+
+TEST(Answer, ShapeIsLookedAtFirst)
+{
+    Grant grant;
+    int64_t end_us;
+    const AnswerField field = {"7", 1, true};
+    const AnswerField null = {"", 0, false};
+    EXPECT_EQ(grant_status({"7"}, node_7), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_grant({0, 4, nullptr}, node_7, &grant), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_end({2, 1, &field}, 0, &end_us), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_end({1, 1, &null}, 0, &end_us), AnswerStatus::bad_field);
+    EXPECT_EQ(read_end({1, 1, &field}, 7000000, &end_us), AnswerStatus::bad_span);
+    EXPECT_EQ(read_nothing({1, 1, &null}), AnswerStatus::ok);
+    EXPECT_EQ(read_nothing({1, 2, &null}), AnswerStatus::bad_shape);
+}
+
+TEST(Answer, TextIsPlainAndWhole)
+{
+    EXPECT_EQ(plain("it is so.\n"), "it is so");
+    EXPECT_EQ(plain("two\nlines\tand \x01"), "two lines and");
+    EXPECT_EQ(plain("h\xc3\xb6lzern \xe2\x82\xac"), "h?lzern ?");
+    EXPECT_EQ(plain("\xff\xfe\x80 \xe4"), "?? ?");
+    EXPECT_EQ(plain("abc\xc3\xa9", 4), "abc");
+    EXPECT_EQ(plain("..."), "");
+}
