@@ -84,7 +84,7 @@ $coordinator->safe_psql('postgres', 'CREATE TABLE ahead (id bigint)');
 for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
 {
 	my ($layout, $many) = @$_;
-	ok(wait_until(sub { error_of($server) eq '' }), 'a lease');
+	ok(wait_until(sub { error_of($server, "SELECT flake_next('$layout')") eq '' }), 'a lease');
 	my ($node, $acquired, $lease_end) = split /\|/,
 	  leases('node, acquired_at, extract(epoch FROM lease_end)', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
 	append_to_file("$dir/$layout", "SELECT max(id) FROM flake_next_many($many, '$layout') AS id;\n" x 10_000);
@@ -113,7 +113,7 @@ append_to_file("$dir/paused", "SELECT extract(epoch FROM clock_timestamp()) AS b
 my $paused = start([ 'psql', '-XAt', '-F', ' ', '-v', 'FETCH_COUNT=1000', '-d', $server->connstr('postgres'), '-f', "$dir/paused" ], '<', '/dev/null', '>', "$dir/out", '2>', "$dir/err");
 ok(wait_until(sub { -s "$dir/out" }), 'drawing');
 my @pids = ($postmaster, map { /(\d+)/ } `ps -o pid= --ppid $postmaster`);
-my $old_node = leases('node', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
+my $old_node = $server->safe_psql('postgres', 'SELECT flake_node(flake_next())');
 kill 'STOP', @pids;
 my $old_end = leases('extract(epoch FROM lease_end)', "node = $old_node AND state = 'held'");
 sleep 0.1 while time < $old_end + 1.5;

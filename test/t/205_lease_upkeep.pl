@@ -1,0 +1,153 @@
+# What leases cost and keep over time: the node that a server had before, leases in constant use,
+# layouts that differ in nodes, spans with a node that is gone, errors of the right lease, a stop
+# without a coordinator, and settings that are lost or refused.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use IPC::Run qw(start finish);
+use Leases;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $dir = PostgreSQL::Test::Utils::tempdir;
+my $coordinator = coordinator('coordinator',
+	conf => "listen_addresses = '127.0.0.1'\nmax_connections = 50\n", max_ttl => '1 day');
+append_to_file($coordinator->data_dir . '/pg_hba.conf', "host all all 127.0.0.1/32 trust\n");
+$coordinator->reload;
+my $conninfo = conninfo($coordinator);
+sub leases { return $coordinator->safe_psql('postgres', "SELECT $_[0] FROM flake_leases WHERE $_[1]") }
+sub set { my ($node, $line) = @_; $node->append_conf('postgresql.conf', "$line\n"); $node->reload; return }
+sub hold { my ($holder, $nodes, $ttl) = @_; $coordinator->safe_psql('postgres', "SELECT flake_lease_acquire('default', $holder, '$ttl', node) FROM $nodes AS node"); return }
+sub one { my ($node, $sql) = @_; my $got; ok(wait_until(sub { my $code; ($code, $got) = $node->psql('postgres', $sql); $code == 0 }), $sql); return $got }
+
+# The same node again
+my $server = generator('server', $coordinator);
+my $node = one($server, 'SELECT flake_node(flake_next())');
+for my $time (1 .. 3)
+{
+	set($server, "flakeid.coordinator = ''");
+	ok(wait_until(sub { leases('count(*)', "state = 'held'") eq '0' }), "given back, $time");
+	set($server, "flakeid.coordinator = '$conninfo'");
+	is(one($server, 'SELECT flake_node(flake_next())'), $node, "an auto lease is of the node that it was before, $time");
+}
+
+# Layouts with other nodes have leases of their own, for good.
+my $session = $server->background_psql('postgres');
+my ($wide, $narrow) = split /\|/, $session->query_safe(q{SELECT flake_node(flake_next()), flake_node(flake_next('js53'), 'js53')});
+is(leases('count(*)', "state = 'held'"), 2, 'two layouts with other nodes: two leases');
+isnt($wide, $narrow, 'of two nodes');
+set($server, "flakeid.coordinator = ''");
+ok(wait_until(sub { leases('count(*)', "state = 'held'") eq '0' }), 'given back');
+sleep 0.1 while leases('count(*)', 'lease_end > clock_timestamp()') ne '0';
+hold("'crowd' || node", 'generate_series(0, 80)', '1 day');
+set($server, "flakeid.coordinator = '$conninfo'");
+cmp_ok(one($server, 'SELECT flake_node(flake_next())'), '>', 80, 'one of them gets a large node');
+$coordinator->safe_psql('postgres', q{SELECT flake_lease_revoke('default', 40)});
+is(one($server, q{SELECT flake_node(flake_next('js53'), 'js53')}), 40, 'the other one still gets a small node');
+$session->quit;
+
+# Errors of the right lease
+$coordinator->safe_psql('postgres', q{SELECT flake_lease_revoke('default', node) FROM generate_series(0, 80) AS node});
+hold("'holder' || node", 'generate_series(100, 112)', '1 day');
+my @told = map { error_of($server, "SET flakeid.node = $_; SELECT flake_next()") } 100 .. 112;
+my @again = map { error_of($server, "SET flakeid.node = $_; SELECT flake_next()") } 100 .. 112;
+is(join(' ', grep { $told[ $_ - 100 ] !~ /"holder$_"/ } 100 .. 112), '', 'each lease is told who holds its node');
+is(join(' ', grep { $again[ $_ - 100 ] =~ /"holder(\d+)"/ && $1 != $_ } 100 .. 112), '', 'and never who holds another');
+
+# A span
+is(one($server, q{SET flakeid.node = '112-115'; SELECT min(flake_node(id)) > 112 FROM flake_next_many(1000) AS id}),
+	't', 'a span whose first node another holds makes ids with the others');
+like(error_of($server, q{SET flakeid.node = '100-103'; SELECT flake_next()}), qr/node \d+ is not leased/, 'one whose nodes are all held says so');
+my $span = q{SET flakeid.layout = sonyflake; SET flakeid.node = '200-207'; };
+ok(wait_until(sub { $server->psql('postgres', "$span SELECT flake_next_many(3000)"); leases('count(*)', "state = 'held' AND node BETWEEN 200 AND 207") eq '8' }), 'eight nodes');
+sleep 3;    # what was drawn lies ahead of the clock
+my ($nodes, $most) = split /\|/, $server->safe_psql('postgres', "$span SELECT count(*), max(ids) FROM
+	(SELECT count(*) AS ids FROM flake_next_many(20000) AS id GROUP BY flake_node(id)) AS n");
+is($nodes, 8, 'flake_next_many() uses them all');
+cmp_ok($most, '<=', 5000, 'none for more than twice its part');
+
+# A stop without a coordinator
+my $names = "$dir/slow_names";
+system('cc', '-O1', '-fPIC', '-shared', '-o', "$dir/slow_names.so", "$FindBin::Bin/slow_names.c", '-ldl') == 0 or die;
+$server->stop;
+$server->append_conf('postgresql.conf', sprintf "flakeid.coordinator = 'host=localhost port=%d dbname=postgres user=%s'\nflakeid.node = 0\n",
+	$coordinator->port, scalar getpwuid($>));
+{
+	local %ENV = (%ENV, LD_PRELOAD => "$dir/slow_names.so", SLOW_NAMES => $names);
+	$server->start;
+}
+one($server, "SET flakeid.node = $_; SELECT flake_next()") for 300 .. 307;
+$coordinator->stop('immediate');
+append_to_file($names, '');
+my $lookups = sub { return scalar(() = slurp_file("$names.log") =~ /^localhost$/mg) };
+my $before = $lookups->();
+$server->stop;
+cmp_ok($lookups->() - $before, '<=', 1, 'a stop with 8 leases and no coordinator looks for it once at most');
+unlink $names;
+$coordinator->start;
+
+# Settings that are lost or refused
+sub with_options { my ($options, $sql) = @_; local $ENV{PGOPTIONS} = $options; return error_of($server, $sql) }
+$server->append_conf('postgresql.conf', "flakeid.coordinator = '$conninfo'\nflakeid.node = auto\n");
+$server->start;
+for my $setting ('coordinator=', 'realm=other', 'lease_ttl=5s')
+{
+	my ($name) = $setting =~ /(\w+)/;
+	like(with_options("-c flakeid.$setting", 'SELECT flake_next()'),
+		qr/parameter "flakeid.$name" cannot be set by an option of the connection/, "nobody replaces flakeid.$name by PGOPTIONS");
+}
+is(error_of($server), '', 'without them leases are used');
+$session = $server->background_psql('postgres');
+$session->query_safe('BEGIN; SELECT flake_next()');
+set($server, "flakeid.coordinator = 'host=db password=hunter2'");
+my $told;
+ok(wait_until(sub { ($told = error_of($server, 'SELECT flake_next()')) =~ /flakeid.coordinator was refused.*It holds a password/s }),
+	'a password at reload is an error at use') or diag $told;
+ok(wait_until(sub { eval { $session->query_safe('SELECT flake_next()') }; my $refused = ($session->{stderr} // '') =~ /was refused/; $session->{stderr} = ''; $refused }), 'in an open transaction too');
+eval { $session->quit };
+set($server, "flakeid.coordinator = '$conninfo'");
+ok(wait_until(sub { error_of($server) eq '' }), 'until it is removed');
+like(error_of($server, q{LOAD 'flakeid'; ALTER SYSTEM SET flakeid.coordinator = 'host=db password=hunter2'}), qr/It holds a password/, 'ALTER SYSTEM refuses it');
+$server->stop;
+
+# In constant use with a long lease
+{
+	system('cc', '-O1', '-fPIC', '-shared', '-o', "$dir/shifted_clock.so", "$FindBin::Bin/shifted_clock.c", '-ldl') == 0 or die;
+	append_to_file("$dir/clock", "0\n");
+	$coordinator->stop;
+	{
+		local %ENV = (%ENV, LD_PRELOAD => "$dir/shifted_clock.so", SHIFTED_CLOCK => "$dir/clock");
+		$coordinator->start;
+	}
+	# Every clock goes forward together, so the server is its own coordinator.
+	set($coordinator, "flakeid.coordinator = '$conninfo'");
+	set($coordinator, "flakeid.lease_ttl = '1d'");
+	one($coordinator, "SET flakeid.node = $_; SELECT flake_next()") for 400, 401;
+	my $endless = 'SET flakeid.node = 400; SET statement_timeout = 0; DO $$BEGIN LOOP PERFORM flake_next(); END LOOP; END$$';
+	my $err = '';
+	my $drawing = start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c', $endless ], '<', \undef, '2>', \$err);
+	ok($coordinator->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'active' AND query ~ 'LOOP' AND pid <> pg_backend_pid()"), 'a session draws all the time');
+	# The keeper looks at every reload, and counts from the last look that found something.
+	my $returned = sub { return leases('state', 'node = 401 ORDER BY lease_start DESC LIMIT 1') eq 'released' };
+	my $hours = 0;
+	ok( wait_until(
+			sub {
+				return 1 if $returned->();
+				return 0 if $hours++ > 12;
+				append_to_file("$dir/clock.new", $hours * 3700 . "\n");
+				rename "$dir/clock.new", "$dir/clock" or die $!;
+				$coordinator->reload;
+				sleep 0.5;
+				return 0;
+			}),
+		'a lease that nobody used for an hour is given back');
+	is(leases('state', 'node = 400 ORDER BY lease_start DESC LIMIT 1'), 'held', 'one in constant use is not');
+	$coordinator->safe_psql('postgres', "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'LOOP' AND pid <> pg_backend_pid()");
+	finish($drawing);
+}
+$coordinator->stop('immediate');
+done_testing();
