@@ -12,7 +12,8 @@ namespace flakeid {
 
 namespace {
 
-static_assert(spare_slots >= preset_count * max_horizons, "room for every preset in every database");
+static_assert(spare_slots >= preset_count * max_horizons,
+              "room for every preset in every database");
 
 SlotKey slot_key(const Layout& layout, uint32_t node)
 {
