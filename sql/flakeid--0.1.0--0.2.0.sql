@@ -113,9 +113,14 @@ CREATE OPERATOR @> (
 );
 COMMENT ON OPERATOR @> (pg_catalog.tstzrange, pg_catalog.int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
 
+CREATE FUNCTION flake_repeats(layout pg_catalog.text) RETURNS pg_catalog.text[]
+    AS 'MODULE_PATHNAME', 'flakeid_repeats' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_repeats(pg_catalog.text) IS 'the presets that may have made an id which the layout makes from now on';
+
 CREATE OR REPLACE VIEW flake_layouts AS
     SELECT preset.name, layout.layout_text, layout.ids_per_second, layout.nodes,
-           layout.first_date, layout.end_date, layout.enciphered, layout.alive
+           layout.first_date, layout.end_date, layout.enciphered, layout.alive,
+           flake_repeats(preset.name) AS repeats
     FROM pg_catalog.unnest(flakeid.preset_names()) AS preset (name),
          LATERAL flake_layout(preset.name) AS layout;
 

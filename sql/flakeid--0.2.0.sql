@@ -281,9 +281,13 @@ COMMENT ON OPERATOR @> (pg_catalog.tstzrange, pg_catalog.int8) IS 'the range hol
 CREATE FUNCTION flake_layout(layout pg_catalog.text,
         OUT layout_text pg_catalog.text, OUT ids_per_second pg_catalog.int8, OUT nodes pg_catalog.int8,
         OUT first_date pg_catalog.timestamptz, OUT end_date pg_catalog.timestamptz,
-        OUT enciphered pg_catalog.bool, OUT alive pg_catalog.bool, OUT repeats pg_catalog.text[])
+        OUT enciphered pg_catalog.bool, OUT alive pg_catalog.bool)
     AS 'MODULE_PATHNAME', 'flakeid_layout' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_layout(pg_catalog.text) IS 'what a layout allows: ids a second of one node, number of nodes, life; and the presets whose ids it makes again';
+COMMENT ON FUNCTION flake_layout(pg_catalog.text) IS 'what a layout allows: ids a second of one node, number of nodes, life';
+
+CREATE FUNCTION flake_repeats(layout pg_catalog.text) RETURNS pg_catalog.text[]
+    AS 'MODULE_PATHNAME', 'flakeid_repeats' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_repeats(pg_catalog.text) IS 'the presets that may have made an id which the layout makes from now on';
 
 CREATE FUNCTION flakeid.preset_names() RETURNS pg_catalog.text[]
     AS 'MODULE_PATHNAME', 'flakeid_preset_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -292,7 +296,7 @@ COMMENT ON FUNCTION flakeid.preset_names() IS 'names of the layouts that flakeid
 CREATE VIEW flake_layouts AS
     SELECT preset.name, layout.layout_text, layout.ids_per_second, layout.nodes,
            layout.first_date, layout.end_date, layout.enciphered, layout.alive,
-           layout.repeats
+           flake_repeats(preset.name) AS repeats
     FROM pg_catalog.unnest(flakeid.preset_names()) AS preset (name),
          LATERAL flake_layout(preset.name) AS layout;
 COMMENT ON VIEW flake_layouts IS 'layouts that flakeid knows by name';

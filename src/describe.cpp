@@ -45,16 +45,6 @@ Datum names_of_presets(Wanted wanted)
     return PointerGetDatum(construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-// The other presets that may have made by now an id which the layout makes from now on.
-Datum repeats(const Layout& layout, int64_t now_us)
-{
-    return names_of_presets([&](const Preset& preset) {
-        Layout other{};
-        (void)parse_layout(preset.text, strlen(preset.text), &other);
-        return !same_layout(layout, other) && may_repeat(layout, other, now_us);
-    });
-}
-
 } // namespace
 
 FLAKEID_FUNCTION(flakeid_preset_names)
@@ -84,10 +74,26 @@ FLAKEID_FUNCTION(flakeid_layout)
         moment_datum(end_us(layout)),
         BoolGetDatum(layout.enciphered),
         BoolGetDatum(layout.epoch_us <= now_us && now_us < end_us(layout)),
-        repeats(layout, now_us),
     };
     bool nulls[lengthof(values)] = {};
     return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+}
+
+// The other presets that may have made by now an id which the layout makes from now on.
+FLAKEID_FUNCTION(flakeid_repeats)
+{
+    char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+    Layout layout;
+    const LayoutError error = parse_layout_or_preset(name, strlen(name), &layout);
+    if (error.status != LayoutStatus::ok) {
+        throw_bad_layout(error, name, strlen(name));
+    }
+    const int64_t now_us = wall_us();
+    return names_of_presets([&](const Preset& preset) {
+        Layout other{};
+        (void)parse_layout(preset.text, strlen(preset.text), &other);
+        return !same_layout(layout, other) && may_repeat(layout, other, now_us);
+    });
 }
 
 FLAKEID_FUNCTION(flakeid_in_effect)
