@@ -262,9 +262,9 @@ void durable_flush(const DurablePage& page)
     if (BufferIsValid(page.buffer)) {
         const XLogRecPtr lsn = PageGetLSN(BufferGetPage(page.buffer));
         UnlockReleaseBuffer(page.buffer);
-        if (!RecoveryInProgress()) {
-            // After pg_resetwal the page may be of WAL that is no more.
-            XLogFlush(Min(lsn, GetXLogInsertRecPtr()));
+        // After pg_resetwal the page may be of WAL that is no more.
+        if (!RecoveryInProgress() && lsn <= GetXLogInsertRecPtr()) {
+            XLogFlush(lsn);
         }
     }
 }
