@@ -58,7 +58,8 @@ FLAKEID_FUNCTION(flakeid_restore)
 {
     const char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
     const int64_t value = PG_GETARG_INT64(1);
-    if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA && MyBackendType == B_BG_WORKER) {
+    if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA &&
+        MyBackendType == B_BG_WORKER) {
         return BoolGetDatum(true);
     }
     if (strcmp(name, plain_name) == 0) {

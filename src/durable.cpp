@@ -67,24 +67,21 @@ bool replaced_here(Oid file)
                 CStringGetDatum(relation_name));
     scan_versions(RelationRelationId, ClassNameNspIndexId, key, [&](HeapTuple tuple) {
         const auto* row = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
-        replaced = replaced ||
-                   (row->relkind == RELKIND_MATVIEW && row->relnatts == durable_cells &&
-                    row->relfilenode != file && removed_here(tuple));
+        replaced = replaced || (row->relkind == RELKIND_MATVIEW && row->relnatts == durable_cells &&
+                                row->relfilenode != file && removed_here(tuple));
     });
     ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
                 CStringGetDatum(extension_name));
-    scan_versions(ExtensionRelationId, ExtensionNameIndexId, key, [&](HeapTuple tuple) {
-        replaced = replaced || removed_here(tuple);
-    });
+    scan_versions(ExtensionRelationId, ExtensionNameIndexId, key,
+                  [&](HeapTuple tuple) { replaced = replaced || removed_here(tuple); });
     return replaced;
 }
 
 bool made_here(Oid relation)
 {
     HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-    const bool made =
-        HeapTupleIsValid(tuple) &&
-        TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+    const bool made = HeapTupleIsValid(tuple) &&
+                      TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
     if (HeapTupleIsValid(tuple)) {
         ReleaseSysCache(tuple);
     }
@@ -164,14 +161,12 @@ const char* installed_version()
     ScanKeyData key;
     ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
                 CStringGetDatum(extension_name));
-    SysScanDesc scan =
-        systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
+    SysScanDesc scan = systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
     HeapTuple tuple = systable_getnext(scan);
     bool null = true;
-    const Datum value =
-        HeapTupleIsValid(tuple)
-            ? heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(relation), &null)
-            : static_cast<Datum>(0);
+    const Datum value = HeapTupleIsValid(tuple) ? heap_getattr(tuple, Anum_pg_extension_extversion,
+                                                               RelationGetDescr(relation), &null)
+                                                : static_cast<Datum>(0);
     if (!null) {
         version = TextDatumGetCString(value);
     }
@@ -185,8 +180,7 @@ Relation find_state(LOCKMODE mode)
 {
     for (;;) {
         const Oid schema = get_namespace_oid(schema_name, true);
-        const Oid oid =
-            OidIsValid(schema) ? get_relname_relid(relation_name, schema) : InvalidOid;
+        const Oid oid = OidIsValid(schema) ? get_relname_relid(relation_name, schema) : InvalidOid;
         if (!OidIsValid(oid) || get_rel_relkind(oid) != RELKIND_MATVIEW ||
             getExtensionOfObject(RelationRelationId, oid) !=
                 get_extension_oid(extension_name, true)) {
@@ -243,8 +237,7 @@ DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 bool durable_read(const DurablePage& page, Durable* durable)
 {
     *durable = Durable{};
-    const int64_t* found =
-        BufferIsValid(page.buffer) ? cells(BufferGetPage(page.buffer)) : nullptr;
+    const int64_t* found = BufferIsValid(page.buffer) ? cells(BufferGetPage(page.buffer)) : nullptr;
     if (found == nullptr) {
         return false;
     }
@@ -269,9 +262,9 @@ void durable_flush(const DurablePage& page)
     if (BufferIsValid(page.buffer)) {
         const XLogRecPtr lsn = PageGetLSN(BufferGetPage(page.buffer));
         UnlockReleaseBuffer(page.buffer);
-        if (!RecoveryInProgress()) {
-            // After pg_resetwal the page may be of WAL that is no more.
-            XLogFlush(Min(lsn, GetXLogInsertRecPtr()));
+        // After pg_resetwal the page may be of WAL that is no more.
+        if (!RecoveryInProgress() && lsn <= GetXLogInsertRecPtr()) {
+            XLogFlush(lsn);
         }
     }
 }
@@ -305,23 +298,25 @@ void throw_state_missing()
 
 void throw_state_lost()
 {
-    ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED),
-            errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),
-            errdetail("Nobody knows up to when ids of this database were made: flakeid.state was "
-                      "emptied or changed by something else than flakeid."),
-            errhint("Run REFRESH MATERIALIZED VIEW flakeid.state; SELECT flake_raise_horizon(now() + "
-                    "'" INT64_FORMAT " ms'); as a superuser, with a later moment if an id was "
-                    "stamped after it.",
-                    settings.max_ahead_us / us_per_ms));
+    ereport(
+        ERROR, errcode(ERRCODE_DATA_CORRUPTED),
+        errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),
+        errdetail("Nobody knows up to when ids of this database were made: flakeid.state was "
+                  "emptied or changed by something else than flakeid."),
+        errhint("Run REFRESH MATERIALIZED VIEW flakeid.state; SELECT flake_raise_horizon(now() + "
+                "'" INT64_FORMAT " ms'); as a superuser, with a later moment if an id was "
+                "stamped after it.",
+                settings.max_ahead_us / us_per_ms));
 }
 
 void throw_state_replaced()
 {
-    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("cannot make ids in the transaction that replaces the durable state of flakeid"),
-            errdetail("It dropped, updated or rewrote the extension or flakeid.state, and may still be "
-                      "rolled back."),
-            errhint("Commit first."));
+    ereport(
+        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+        errmsg("cannot make ids in the transaction that replaces the durable state of flakeid"),
+        errdetail("It dropped, updated or rewrote the extension or flakeid.state, and may still be "
+                  "rolled back."),
+        errhint("Commit first."));
 }
 
 } // namespace flakeid

@@ -215,9 +215,9 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int6
     int64_t wait_us = 0;
     const bool published = change(horizon, [&](Durable& durable, uint64_t*) {
         const auto last = static_cast<int64_t>(pg_atomic_read_u64(&horizon->extended_at[kind]));
-        const Extension next = extension(static_cast<uint64_t>(durable.stamp[kind]),
-                                         bound_of(horizon, kind), needed, wanted,
-                                         last == 0 ? -1 : steady_us() - last);
+        const Extension next =
+            extension(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind), needed,
+                      wanted, last == 0 ? -1 : steady_us() - last);
         durable.stamp[kind] = static_cast<int64_t>(next.stamp);
         wait_us = next.wait_us;
     });
@@ -255,8 +255,9 @@ void horizon_keep_for_0_1_0(Oid schema)
         const uint64_t back = bound_of(horizon, back_horizon);
         const int64_t us = Max(stamp_us(bound_of(horizon, plain_horizon)), stamp_us(back));
         const Oid copy = get_relname_relid("flake_horizon_copy", schema);
-        (void)DirectFunctionCall2(setval_oid, ObjectIdGetDatum(copy),
-                                  Int64GetDatum(static_cast<int64>(stamp_of(stamp_back(back), us))));
+        (void)DirectFunctionCall2(
+            setval_oid, ObjectIdGetDatum(copy),
+            Int64GetDatum(static_cast<int64>(stamp_of(stamp_back(back), us))));
     }
 }
 

@@ -40,7 +40,7 @@ sub goes_on
 		$server->start if !$server->{pid};
 		wait_until(sub { $server->value('postgres', 'SELECT pg_is_in_recovery()') eq 'f' }) or die "$scenario does not start\n";
 		draw_first($draws, $server, $database);
-		draw_for($draws, $server, 0.5, $again ? ($o{ids} // 0) / 2 : 0);
+		draw_for($draws, $server, 0.5, $again ? $o{ids} : 0);
 		$server->kill_all if !$again;
 	}
 	my $row = row($scenario, $draws, $what, ids => $o{ids}, nodes => $o{nodes});
