@@ -178,7 +178,7 @@ protected:
             const uint64_t bound = published(entry.bound[k]);
             const uint64_t known = std::max(bound, published(entry.floor[k]));
             const uint64_t kept = real(before.stamp[k]);
-            uint64_t floor = other_file ? kept : 0;
+            uint64_t floor = other_file && kept > known ? kept : 0;
             uint64_t stamp = kept;
             if (raises(i)) {
                 floor = std::max(floor, raised_floor(session, i, k, std::max(kept, bound)));
