@@ -14,9 +14,18 @@ namespace flakeid {
 
 namespace {
 
+// Allows no id, and is published all the same: 0 is not.
+constexpr uint64_t least_bound = 1;
+
 uint64_t bound_of(Horizon* horizon, int kind)
 {
     return pg_atomic_read_u64(&horizon->bound[kind]);
+}
+
+// No id was stamped after it in this life of the server.
+uint64_t known_stamp(Horizon* horizon, int kind)
+{
+    return Max(bound_of(horizon, kind), pg_atomic_read_u64(&horizon->floor[kind]));
 }
 
 bool is_loaded(Horizon* horizon)
@@ -97,6 +106,7 @@ bool change(Horizon* horizon, Alter alter)
     const bool loaded = is_loaded(horizon);
     uint64_t floor[horizon_kinds] = {};
     uint64_t bound[horizon_kinds] = {};
+    uint64_t known[horizon_kinds] = {};
     Durable before;
     const Origin here = durable_origin_here();
     const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
@@ -108,15 +118,16 @@ bool change(Horizon* horizon, Alter alter)
     if (readable) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             bound[kind] = bound_of(horizon, kind);
-            // A file that says more than is published says what a restore put there.
+            known[kind] = known_stamp(horizon, kind);
+            // A file that says more than is known says what a restore put there.
             const auto stamp = static_cast<uint64_t>(before.stamp[kind]);
-            floor[kind] = other_file && stamp > bound[kind] ? stamp : 0;
+            floor[kind] = other_file && stamp > known[kind] ? stamp : 0;
         }
         alter(durable, floor);
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            uint64_t stamp = Max(static_cast<uint64_t>(durable.stamp[kind]), bound[kind]);
-            if (floor[kind] > pg_atomic_read_u64(&horizon->floor[kind])) {
-                stamp = raised_stamp(stamp, bound[kind], floor[kind]);
+            uint64_t stamp = Max(static_cast<uint64_t>(durable.stamp[kind]), known[kind]);
+            if (floor[kind] != 0) {
+                stamp = raised_stamp(stamp, known[kind], floor[kind]);
                 if (loaded) {
                     raise_to(&horizon->floor[kind], floor[kind]);
                 }
@@ -153,23 +164,47 @@ bool change(Horizon* horizon, Alter alter)
     return published;
 }
 
-// Makes ids begin past the stamp that `floor_of` gives for each kind. False when that stands or
-// falls with the transaction, because it replaces the state.
+void refuse_where_replaced()
+{
+    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    durable_flush(page);
+    if (durable_may_go_back(page)) {
+        throw_state_replaced();
+    }
+    durable_close(page);
+}
+
+// Nothing can be issued any more until whoever extends publishes a bound, and then every session
+// looks at the floor. Ids begin past the bound that was good until now, which state_now() may need.
+void withdraw_bounds(Horizon* horizon)
+{
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        raise_to(&horizon->floor[kind], bound_of(horizon, kind));
+        pg_write_barrier();
+        pg_atomic_write_u64(&horizon->bound[kind], least_bound);
+    }
+}
+
+// Makes ids begin past the stamp that `floor_of` gives for each kind. A transaction that replaces
+// the state cannot publish a bound for it, so it withdraws the one that sessions have: they may go
+// on only when it has ended.
 template <typename FloorOf>
-bool raise(FloorOf floor_of)
+void raise(FloorOf floor_of)
 {
     refuse_in_recovery();
     Horizon* horizon = shared_horizon();
-    const bool lost = load(horizon) == Loaded::lost;
+    (void)load(horizon);
     const bool published = change(horizon, [&](Durable& durable, uint64_t* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const uint64_t latest =
-                Max(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind));
+                Max(static_cast<uint64_t>(durable.stamp[kind]), known_stamp(horizon, kind));
             floor[kind] = Max(floor[kind], floor_of(kind, latest));
         }
         durable.lost = 0;
     });
-    return published || lost;
+    if (!published && is_loaded(horizon)) {
+        withdraw_bounds(horizon);
+    }
 }
 
 } // namespace
@@ -229,15 +264,14 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int6
 
 void horizon_raise(int64_t us)
 {
-    if (!raise([&](int, uint64_t latest) { return stamp_of(stamp_back(latest), us); })) {
-        throw_state_replaced();
-    }
+    refuse_where_replaced();
+    raise([&](int, uint64_t latest) { return stamp_of(stamp_back(latest), us); });
 }
 
 void horizon_restore(HorizonKind kind, uint64_t stamp)
 {
     // Where it falls with the transaction, so do the rows that came with it.
-    (void)raise([&](int of, uint64_t) { return of == kind ? stamp : 0; });
+    raise([&](int of, uint64_t) { return of == kind ? stamp : 0; });
 }
 
 void horizon_take_over(HorizonKind kind, uint64_t stamp, int64_t timeline)
@@ -267,24 +301,19 @@ bool horizon_repair(int64_t now_us)
     const int64_t right_us = now_us + settings.max_ahead_us;
     bool ahead = false;
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        ahead = ahead || stamp_us(bound_of(horizon, kind)) > right_us;
+        ahead = ahead || stamp_us(known_stamp(horizon, kind)) > right_us;
     }
     if (!ahead) {
         return false;
     }
-    const DurablePage look = durable_open(BUFFER_LOCK_SHARE);
-    durable_flush(look);
-    if (durable_may_go_back(look)) {
-        throw_state_replaced();
-    }
-    durable_close(look);
+    refuse_where_replaced();
     // Shuts out whoever extends; nobody else has a lock on the state.
     Durable durable;
     const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE, AccessExclusiveLock);
     const bool known = durable_read(page, &durable) && durable.lost == 0;
     for (int kind = 0; known && kind < horizon_kinds; kind++) {
         const uint64_t stamp =
-            Max(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind));
+            Max(static_cast<uint64_t>(durable.stamp[kind]), known_stamp(horizon, kind));
         durable.stamp[kind] = static_cast<int64_t>(repaired_stamp(stamp, right_us));
     }
     if (known) {
@@ -346,8 +375,8 @@ FLAKEID_FUNCTION(flakeid_state_now)
     Horizon* horizon = shared_horizon();
     durable.lost = durable.lost != 0 || !(known || is_loaded(horizon));
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        const auto bound = static_cast<int64_t>(bound_of(horizon, kind));
-        durable.stamp[kind] = Max(durable.stamp[kind], bound);
+        const auto known = static_cast<int64_t>(known_stamp(horizon, kind));
+        durable.stamp[kind] = Max(durable.stamp[kind], known);
     }
     if (!known || creating_extension) {
         durable.origin = durable_origin_here();

@@ -1,0 +1,76 @@
+# What a dump carries of the horizon counts for every session from the commit of its restore on, also
+# where the same transaction replaces the file of the state, and nothing is left behind where it does
+# not commit.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+use FlakeTest;
+use Test::More;
+
+my $node = server('replaced', "flakeid.max_ahead = '2min'");
+my $rewrite = 'REFRESH MATERIALIZED VIEW flakeid.state';
+my $recreate = 'DROP EXTENSION flakeid; CREATE EXTENSION flakeid';
+my $raised = 0;
+
+# A moment ahead of all that was raised to so far.
+sub later
+{
+	$raised += 20;
+	return $node->safe_psql('postgres', "SELECT clock_timestamp() + interval '$raised s'");
+}
+
+sub all_after
+{
+	my ($moment, $what, $session) = @_;
+	my $sql = "SELECT flake_timestamp(flake_next()) > '$moment'";
+	is($session ? $session->query_safe($sql) : $node->safe_psql('postgres', $sql), 't', $what);
+}
+
+# What restores a dump that goes up to that moment.
+sub restore
+{
+	my ($moment) = @_;
+	return "INSERT INTO flakeid.restored VALUES ('plain horizon', 1000000 * extract(epoch FROM timestamptz '$moment'))";
+}
+
+for ([ rewritten => $rewrite ], [ recreated => $recreate ])
+{
+	my ($name, $replace) = @$_;
+
+	# A session goes on with the bound that it knows.
+	my $session = $node->background_psql('postgres');
+	$session->query_safe('SELECT flake_next()');
+	my $moment = later();
+	$node->safe_psql('postgres', "BEGIN; $replace; ${\restore($moment)}; COMMIT");
+	all_after($moment, "$name: a session that drew before the restore", $session);
+
+	# What was rolled back is known in shared memory and nowhere else.
+	$moment = later();
+	my $restore = restore($moment);
+	$node->safe_psql('postgres', "BEGIN; $replace; $restore; ROLLBACK; BEGIN; $replace; $restore; COMMIT");
+	all_after($moment, "$name: after a restore, rolled back and made again");
+	$session->quit;
+	$node->stop('immediate');
+	$node->start;
+	all_after($moment, "$name: and after a crash");
+}
+
+my $moment = later();
+$node->safe_psql('postgres', "BEGIN; $rewrite; ${\restore($moment)}; ROLLBACK; SELECT flake_raise_horizon('$moment')");
+$node->stop('immediate');
+$node->start;
+all_after($moment, 'a raise after a restore that was rolled back');
+
+# What was not restored after all is no reason to wait for.
+$node->safe_psql('postgres', "BEGIN; $rewrite; ${\restore('2090-01-01')}; ROLLBACK");
+is($node->safe_psql('postgres', 'SELECT flake_repair_horizon()'), 't', 'a restore by mistake, rolled back, is repaired');
+is($node->safe_psql('postgres', "SELECT flake_timestamp(flake_next()) < '2090-01-01'"), 't', 'and ids go on');
+
+like(refusal($node, "BEGIN; $rewrite; SELECT flake_raise_horizon('2090-01-01')"), qr/^55000: cannot make ids in the transaction/,
+	'a raise by hand is refused there');
+is($node->safe_psql('postgres', 'SELECT flake_repair_horizon()'), 'f', 'before it did anything');
+
+$node->stop;
+done_testing();

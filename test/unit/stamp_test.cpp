@@ -1,0 +1,202 @@
+// The rules of the durable horizon, as properties: no test here expects a literal id.
+#include "../../src/core/stamp.hpp"
+
+#include "layouts.hpp"
+
+using namespace flakeid;
+
+namespace {
+
+constexpr int64_t now_us = INT64_C(1790000000) * us_per_s;
+constexpr int64_t reach_us = 5 * us_per_s;
+constexpr Origin here{3, 77};
+constexpr int64_t never = -1;
+
+// Stamps of all sizes, near the times above and anywhere.
+uint64_t random_stamp(Random& random)
+{
+    const uint64_t back = up_to(random, 1) == 0 ? 0 : random_bits(random, max_back_bits);
+    const auto apart = static_cast<int64_t>(up_to(random, 20 * us_per_s)) - 10 * us_per_s;
+    return stamp_of(back, up_to(random, 3) == 0
+                              ? static_cast<int64_t>(random_bits(random, stamp_us_bits))
+                              : now_us + apart);
+}
+
+} // namespace
+
+TEST(Stamp, KeepsItsParts)
+{
+    Random random(1);
+    for (int i = 0; i < 100000; i++) {
+        const uint64_t back = random_bits(random, max_back_bits);
+        const auto us = static_cast<int64_t>(random_bits(random, stamp_us_bits));
+        const uint64_t stamp = stamp_of(back, us);
+        ASSERT_EQ(stamp_back(stamp), back);
+        ASSERT_EQ(stamp_us(stamp), us);
+        ASSERT_GE(static_cast<int64_t>(stamp), 0);
+    }
+}
+
+TEST(Stamp, IsClampedToItsBits)
+{
+    EXPECT_EQ(stamp_of(2, -1), stamp_of(2, 0));
+    EXPECT_EQ(stamp_of(2, INT64_MIN), stamp_of(2, 0));
+    EXPECT_EQ(stamp_of(2, INT64_MAX), stamp_of(2, last_stamp_us));
+    EXPECT_EQ(stamp_back(stamp_of(2, INT64_MAX)), 2u);
+}
+
+TEST(Stamp, IsLaterWithALargerBackCount)
+{
+    EXPECT_LT(stamp_of(0, last_stamp_us), stamp_of(1, 0));
+    EXPECT_LT(stamp_of(1, now_us), stamp_of(1, now_us + 1));
+}
+
+TEST(FloorAtStart, IsWhatWasKeptWhereTheSameServerGoesOn)
+{
+    Random random(2);
+    for (int i = 0; i < 100000; i++) {
+        const uint64_t kept = random_stamp(random);
+        ASSERT_EQ(floor_at_start(kept, here, here, now_us, reach_us), kept);
+    }
+}
+
+TEST(FloorAtStart, IsNeverNone)
+{
+    EXPECT_GT(floor_at_start(0, here, here, now_us, reach_us), 0u);
+    EXPECT_GT(floor_at_start(0, {1, 1}, here, 0, 0), 0u);
+}
+
+TEST(FloorAtStart, ElsewhereLiesPastAllThatMayBeMissing)
+{
+    Random random(3);
+    for (const Origin wrote : {Origin{2, 77}, Origin{3, 78}, Origin{0, 0}}) {
+        ASSERT_FALSE(same_origin(wrote, here));
+        for (int i = 0; i < 100000; i++) {
+            const uint64_t kept = random_stamp(random);
+            const uint64_t floor = floor_at_start(kept, wrote, here, now_us, reach_us);
+            ASSERT_GE(floor, kept);
+            ASSERT_EQ(stamp_back(floor), stamp_back(kept));
+            ASSERT_GE(stamp_us(floor), now_us + reach_us);
+            const int64_t missed = stamp_us(kept) + extension_us + max_generated_tick_us;
+            ASSERT_GE(stamp_us(floor), std::min(missed, last_stamp_us));
+        }
+    }
+}
+
+TEST(WantedStamp, ReachesWhatIsNeededAndNoFurtherThanItMay)
+{
+    Random random(4);
+    for (int i = 0; i < 100000; i++) {
+        const uint64_t needed = random_stamp(random);
+        const uint64_t wanted = wanted_stamp(needed, now_us, reach_us);
+        ASSERT_GE(wanted, needed);
+        ASSERT_EQ(stamp_back(wanted), stamp_back(needed));
+        ASSERT_LE(stamp_us(wanted), std::min(stamp_us(needed) + extension_us, last_stamp_us));
+        if (wanted > needed) {
+            ASSERT_LE(stamp_us(wanted), now_us + reach_us);
+        }
+    }
+}
+
+TEST(WantedStamp, IsAFullExtensionWhereTheClockAllowsIt)
+{
+    const uint64_t needed = stamp_of(1, now_us);
+    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us), stamp_of(1, now_us + extension_us));
+    EXPECT_EQ(wanted_stamp(needed, now_us, us_per_s), stamp_of(1, now_us + us_per_s));
+}
+
+TEST(Extension, NeverGoesBackAndWritesOneOfTwo)
+{
+    Random random(5);
+    for (int i = 0; i < 200000; i++) {
+        const uint64_t bound = random_stamp(random);
+        const uint64_t page = std::max(bound, up_to(random, 2) == 0 ? random_stamp(random) : bound);
+        const uint64_t needed = random_stamp(random);
+        const uint64_t wanted = wanted_stamp(needed, now_us, reach_us);
+        const auto since = static_cast<int64_t>(up_to(random, 2 * us_per_s)) - us_per_s / 4;
+        const Extension next = extension(page, bound, needed, wanted, since);
+        ASSERT_GE(next.stamp, page);
+        ASSERT_TRUE(next.stamp == page || next.stamp == wanted);
+        ASSERT_GE(next.wait_us, 0);
+        ASSERT_LE(next.wait_us, extension_interval_us);
+        if (next.wait_us > 0) {
+            ASSERT_EQ(next.stamp, page);
+            ASSERT_LT(bound, needed);
+        }
+        // Whoever does not wait finds the bound moved, or did not need it to.
+        if (next.wait_us == 0 && next.stamp <= bound) {
+            ASSERT_LE(needed, bound);
+        }
+    }
+}
+
+TEST(Extension, IsAtMostOneInItsInterval)
+{
+    const uint64_t bound = stamp_of(0, now_us);
+    const uint64_t needed = stamp_of(0, now_us + 1);
+    const uint64_t wanted = stamp_of(0, now_us + extension_us);
+    auto after = [&](int64_t since_us) {
+        return extension(bound, bound, needed, wanted, since_us);
+    };
+    EXPECT_EQ(after(never).stamp, wanted);
+    EXPECT_EQ(after(0).stamp, bound);
+    EXPECT_EQ(after(0).wait_us, extension_interval_us);
+    EXPECT_EQ(after(extension_interval_us - 1).stamp, bound);
+    EXPECT_EQ(after(extension_interval_us - 1).wait_us, 1);
+    EXPECT_EQ(after(extension_interval_us).stamp, wanted);
+}
+
+TEST(Extension, ThatIsEarlyIsNotWaitedFor)
+{
+    const uint64_t bound = stamp_of(0, now_us);
+    const uint64_t wanted = stamp_of(0, now_us + extension_us);
+    const Extension next = extension(bound, bound, bound, wanted, 0);
+    EXPECT_EQ(next.stamp, bound);
+    EXPECT_EQ(next.wait_us, 0);
+}
+
+TEST(Extension, OfABackCountDoesNotWait)
+{
+    const uint64_t bound = stamp_of(0, now_us);
+    const uint64_t needed = stamp_of(1, now_us - us_per_day);
+    const uint64_t wanted = wanted_stamp(needed, now_us - us_per_day, reach_us);
+    EXPECT_EQ(extension(bound, bound, needed, wanted, 0).stamp, wanted);
+}
+
+TEST(Extension, LeavesThatOfAnotherSessionAlone)
+{
+    const uint64_t bound = stamp_of(0, now_us);
+    const uint64_t page = stamp_of(0, now_us + us_per_s);
+    const uint64_t wanted = stamp_of(0, now_us + extension_us);
+    EXPECT_EQ(extension(page, bound, wanted, wanted, never).stamp, page) << "on its way";
+    EXPECT_EQ(extension(page, bound, wanted, wanted, never).wait_us, 0);
+    EXPECT_EQ(extension(wanted, wanted, wanted, wanted, never).stamp, wanted) << "arrived";
+}
+
+TEST(RaisedStamp, LiesPastEverythingAndMovesTheBound)
+{
+    Random random(6);
+    for (int i = 0; i < 100000; i++) {
+        const uint64_t page = random_stamp(random), bound = random_stamp(random),
+                       floor = random_stamp(random);
+        const uint64_t raised = raised_stamp(page, bound, floor);
+        ASSERT_GE(raised, page);
+        ASSERT_GE(raised, floor);
+        ASSERT_GT(raised, bound);
+    }
+}
+
+TEST(RepairedStamp, LowersWhatLiesAheadOnly)
+{
+    Random random(7);
+    for (int i = 0; i < 100000; i++) {
+        const uint64_t stamp = random_stamp(random);
+        const uint64_t repaired = repaired_stamp(stamp, now_us);
+        ASSERT_LE(stamp_us(repaired), now_us);
+        if (stamp_us(stamp) <= now_us) {
+            ASSERT_EQ(repaired, stamp);
+        } else {
+            ASSERT_EQ(repaired, stamp_of(0, now_us));
+        }
+    }
+}
