@@ -232,9 +232,9 @@ void await_open_slot(int64_t* waiting_since)
             errhint("Run the statement again."));
 }
 
-// Waits, extends or raises an error. `waiting_since` is kept between the calls of one draw, 0
-// first.
-void unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since)
+// Waits for a lease, extends the horizon, or raises an error. Returns how long to wait before the
+// next attempt. `waiting_since` is kept between the attempts of one draw, 0 first.
+int64_t unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since)
 {
     CHECK_FOR_INTERRUPTS();
     if (d.verdict == Verdict::exhausted) {
@@ -243,14 +243,11 @@ void unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since
     if (g.lease != nullptr && d.verdict != Verdict::wait &&
         (d.verdict == Verdict::issue || word_tick(g.shape, d.word) > g.lease_last)) {
         await_lease(g, now_us, waiting_since);
-        return;
+        return 0;
     }
     int64_t wait_us;
     if (d.verdict == Verdict::extend) {
         wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
-        if (wait_us == 0) {
-            return;
-        }
     } else {
         observe_clock();
         wait_us = g.tick_start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
@@ -262,11 +259,9 @@ void unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since
             waited > longest) {
             throw_ahead(g, d, now_us);
         }
+        wait_us = Max(wait_us, 1);
     }
-    if (*waiting_since == 0) {
-        *waiting_since = steady_us();
-    }
-    nap(wait_us);
+    return wait_us;
 }
 
 // The horizon is extended before its last second, so that nobody has to wait for it.
@@ -279,14 +274,69 @@ void extend_early(Generator& g, uint64_t word, int64_t now_us)
     (void)horizon_extend(g.horizon, g.kind, stamp_of_word(g, word), now_us);
 }
 
+// One attempt of a draw, up to the swap.
+struct Attempt {
+    Draw draw;
+    uint64_t last; // word that `draw` follows
+    int64_t now_us;
+    int64_t wait_us; // 0: try again at once
+};
+
+// True when attempt->draw may be swapped in. Waits for a lease, but not for the clock.
+inline bool try_draw(Generator& g, Want want, int64_t* waiting_since, Attempt* attempt)
+{
+    const int64_t now_us = wall_us();
+    attempt->now_us = now_us;
+    attempt->wait_us = 0;
+    refresh_limits(g, now_us);
+    const uint64_t last = pg_atomic_read_u64(&g.slot->word);
+    attempt->last = last;
+    if (unlikely(last == closed_word && g.slot->yielded)) {
+        (void)find_slot(g, g.node);
+    }
+    if (unlikely(g.lease != nullptr)) {
+        if (unlikely(!lease_holds(g, last))) {
+            view_lease(g);
+            const bool elsewhere = g.lease_end_us == 0 && g.first_node != g.last_node &&
+                                   lease_failing(g.lease) && move_on(g, want);
+            if (g.lease_end_us == 0 && !elsewhere) {
+                await_lease(g, now_us, waiting_since);
+            }
+            return false;
+        }
+    } else if (unlikely(last == closed_word || leases_began(g))) {
+        await_open_slot(waiting_since);
+        return false;
+    }
+    const Draw d = next(g, last, want);
+    attempt->draw = d;
+    if (unlikely(g.first_node != g.last_node) &&
+        (d.verdict == Verdict::wait ||
+         (d.verdict == Verdict::issue && word_tick(g.shape, d.word) > g.limits.now)) &&
+        move_on(g, want)) {
+        return false;
+    }
+    if (unlikely(d.verdict != Verdict::issue) ||
+        (unlikely(g.lease != nullptr) && outside_lease(g, d))) {
+        attempt->wait_us = unblock(g, d, now_us, waiting_since);
+        return false;
+    }
+    return true;
+}
+
 } // namespace
 
-void await_node(Generator& g)
+void draw_could(Generator& g)
 {
     int64_t waiting_since = 0;
-    while (g.wanted_node == any_node && g.lease != nullptr && g.lease_end_us == 0) {
-        await_lease(g, wall_us(), &waiting_since);
-        view_lease(g);
+    Attempt attempt;
+    while (!try_draw(g, {1, false}, &waiting_since, &attempt)) {
+        if (attempt.wait_us > 0) {
+            return;
+        }
+    }
+    if (attempt.draw.word > g.early_word) {
+        extend_early(g, attempt.draw.word, attempt.now_us);
     }
 }
 
@@ -297,38 +347,16 @@ Draw draw(Generator& g, Want want)
         want.count = static_cast<uint32_t>(Min(want.count, max_sequence(g.shape) + 1)); // a tick's
     }
     for (;;) {
-        const int64_t now_us = wall_us();
-        refresh_limits(g, now_us);
-        uint64_t last = pg_atomic_read_u64(&g.slot->word);
-        if (unlikely(last == closed_word && g.slot->yielded)) {
-            (void)find_slot(g, g.node);
-        }
-        if (unlikely(g.lease != nullptr)) {
-            if (unlikely(!lease_holds(g, last))) {
-                view_lease(g);
-                const bool elsewhere = g.lease_end_us == 0 && g.first_node != g.last_node &&
-                                       lease_failing(g.lease) && move_on(g, want);
-                if (g.lease_end_us == 0 && !elsewhere) {
-                    await_lease(g, now_us, &waiting_since);
-                }
-                continue;
+        Attempt attempt;
+        if (!try_draw(g, want, &waiting_since, &attempt)) {
+            if (attempt.wait_us > 0) {
+                waiting_since = waiting_since == 0 ? steady_us() : waiting_since;
+                nap(attempt.wait_us);
             }
-        } else if (unlikely(last == closed_word || leases_began(g))) {
-            await_open_slot(&waiting_since);
             continue;
         }
-        const Draw d = next(g, last, want);
-        if (unlikely(g.first_node != g.last_node) &&
-            (d.verdict == Verdict::wait ||
-             (d.verdict == Verdict::issue && word_tick(g.shape, d.word) > g.limits.now)) &&
-            move_on(g, want)) {
-            continue;
-        }
-        if (unlikely(d.verdict != Verdict::issue) ||
-            (unlikely(g.lease != nullptr) && outside_lease(g, d))) {
-            unblock(g, d, now_us, &waiting_since);
-            continue;
-        }
+        const Draw d = attempt.draw;
+        const int64_t now_us = attempt.now_us;
         const bool crowded = crowds_others(g, d);
         if (unlikely(crowded && now_us < several_from_us &&
                      several_from_us - now_us <= settings.max_ahead_us / 2)) {
@@ -340,7 +368,7 @@ Draw draw(Generator& g, Want want)
         if (unlikely(g.shape.has_back) && word_tick(g.shape, end) > g.limits.now) {
             raise_to(&g.slot->most_ahead, g.limits.ahead);
         }
-        if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last, end))) {
+        if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &attempt.last, end))) {
             if (unlikely(g.lease != nullptr ? wall_us() >= g.lease_end_us : leases_began(g))) {
                 continue; // stopped before the swap, past the end of the lease or into leases
             }

@@ -10,8 +10,9 @@ namespace flakeid {
 // flakeid.when_ahead says.
 Draw draw(Generator& generator, Want want);
 
-// Waits for the node of a generator that takes any, as draw() does.
-void await_node(Generator& generator);
+// Does what a draw of one id does, but for issuing it, and raises its error. It waits for a lease,
+// but not for the clock: an error takes the place of a wait that is too long.
+void draw_could(Generator& generator);
 
 // True when the clock is in the tick that generator.limits were made for.
 inline bool in_tick(const Generator& g)

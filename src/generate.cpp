@@ -139,7 +139,10 @@ FLAKEID_FUNCTION(flakeid_block)
 FLAKEID_FUNCTION(flakeid_prepare)
 {
     (void)fcinfo;
-    await_node(configured_generator());
+    Generator& g = configured_generator();
+    if (settings.cache == 1 || !cached_word_serves(g)) {
+        draw_could(g);
+    }
     return static_cast<Datum>(0);
 }
 
