@@ -46,20 +46,36 @@ ALTER TABLE flake_lease_history SET SCHEMA flakeid;
 ALTER TABLE flakeid.flake_lease_history RENAME TO lease_history;
 ALTER INDEX flakeid.flake_lease_node_free RENAME TO lease_node_free;
 ALTER INDEX flakeid.flake_lease_history_node RENAME TO lease_history_node;
-DO $$
+
+-- Durations are whole seconds.
+ALTER TABLE flakeid.lease_realm
+    ALTER COLUMN max_ttl TYPE pg_catalog.int4 USING pg_catalog.ceil(extract(epoch FROM max_ttl)),
+    ALTER COLUMN max_skew TYPE pg_catalog.int4 USING pg_catalog.ceil(extract(epoch FROM max_skew));
+ALTER TABLE flakeid.lease_realm RENAME COLUMN max_ttl TO max_ttl_s;
+ALTER TABLE flakeid.lease_realm RENAME COLUMN max_skew TO max_skew_s;
+
+-- Constraints are named as a fresh table names them; since 18 NOT NULL is one.
+CREATE FUNCTION flakeid.rename_constraints() RETURNS pg_catalog.void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     relation regclass;
-    name name;
+    old_name name;
+    new_name name;
 BEGIN
-    FOR relation, name IN
-        SELECT c.conrelid, c.conname FROM pg_catalog.pg_constraint AS c
-        WHERE c.conrelid IN ('flakeid.lease_realm'::regclass, 'flakeid.lease_node'::regclass, 'flakeid.lease_history'::regclass)
-          AND pg_catalog.starts_with(c.conname, 'flake_')
+    FOR relation, old_name, new_name IN
+        SELECT c.conrelid, c.conname,
+               CASE c.contype WHEN 'n' THEN format('%s_%s_not_null', r.relname, a.attname)
+                              ELSE substr(c.conname, 7) END
+        FROM pg_constraint AS c JOIN pg_class AS r ON r.oid = c.conrelid
+             JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum = c.conkey[1]
+        WHERE r.relnamespace = 'flakeid'::regnamespace AND starts_with(c.conname, 'flake_')
     LOOP
-        EXECUTE pg_catalog.format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', relation, name, pg_catalog.substr(name, 7));
+        EXECUTE format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', relation, old_name, new_name);
     END LOOP;
 END
 $$;
+SELECT flakeid.rename_constraints();
+DROP FUNCTION flakeid.rename_constraints();
 
 -- What outlives everything (src/durable.hpp): one row, which the library alone changes.
 
@@ -147,6 +163,57 @@ CREATE OR REPLACE VIEW flake_status AS
 
 CREATE OR REPLACE VIEW flake_stats AS SELECT * FROM flakeid.stats_now();
 
+-- Leases are the coordinator's own: what replication brings from elsewhere is left out, since the
+-- tables are in every publication of all tables. A TRUNCATE cannot be left out: nothing is handed out
+-- then until whatever was leased has ended.
+
+CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS pg_catalog.trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
+    IF current_setting('session_replication_role') = 'replica'
+       AND NOT (TG_TABLE_NAME = 'lease_realm'
+                AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a
+                            WHERE a.backend_type = 'client backend')) THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'leaves out what replication would change of leases';
+
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_realm
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_node
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_history
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+ALTER TABLE flakeid.lease_realm ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_history ENABLE REPLICA TRIGGER ignore_replicated;
+
+CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS pg_catalog.trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM flakeid.lease_rest(true);
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'begins a rest when leases were emptied';
+
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_node
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_history
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate;
+ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate;
+ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate;
+
 CREATE FUNCTION flakeid.lease_clock(hold pg_catalog.int8, OUT now pg_catalog.timestamptz, OUT rest_until pg_catalog.timestamptz)
     AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.lease_clock(pg_catalog.int8) IS
@@ -161,16 +228,21 @@ CREATE FUNCTION flakeid.lease_repair_clock() RETURNS pg_catalog.interval
 COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
 
 CREATE FUNCTION flakeid.lease_begin(of_realm pg_catalog.text, OUT now pg_catalog.timestamptz,
-        OUT nodes pg_catalog.int4, OUT max_ttl pg_catalog.interval, OUT max_skew pg_catalog.interval,
+        OUT nodes pg_catalog.int4, OUT max_ttl_s pg_catalog.int4, OUT max_skew_s pg_catalog.int4,
         OUT rest_until pg_catalog.timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF current_setting('session_replication_role') = 'replica' THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'leases are not changed in the role of a replica',
+            HINT = 'RESET session_replication_role;';
+    END IF;
     -- A lease that a crash or a failover could take back is none.
     IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    SELECT r.nodes, r.max_ttl, r.max_skew INTO nodes, max_ttl, max_skew
+    SELECT r.nodes, r.max_ttl_s, r.max_skew_s INTO nodes, max_ttl_s, max_skew_s
     FROM flakeid.lease_realm AS r WHERE r.realm = of_realm;
     IF NOT FOUND THEN
         IF of_realm IS DISTINCT FROM 'default' THEN
@@ -179,38 +251,47 @@ BEGIN
                 HINT = 'Make it with flake_lease_realm_set(), or use the realm "default".';
         END IF;
         nodes := 1024;
-        max_ttl := '2 min';
-        max_skew := '10 s';
+        max_ttl_s := 120;
+        max_skew_s := 10;
     END IF;
 
     SELECT c.now, c.rest_until INTO now, rest_until
-    FROM flakeid.lease_clock(ceil(extract(epoch FROM max_ttl + max_skew))::int8) AS c;
+    FROM flakeid.lease_clock(max_ttl_s::int8 + max_skew_s) AS c;
 END
 $$;
 
-CREATE FUNCTION flakeid.lease_seconds(ttl pg_catalog.interval, max_ttl pg_catalog.interval)
+CREATE FUNCTION flakeid.lease_length(ttl pg_catalog.interval, max_ttl_s pg_catalog.int4)
     RETURNS pg_catalog.interval
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    seconds CONSTANT numeric := extract(epoch FROM ttl);
 BEGIN
-    IF ttl IS NULL OR ttl < interval '1 s' OR ttl > max_ttl THEN
+    IF seconds IS NULL OR seconds < 1 OR seconds > max_ttl_s THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format('a lease cannot last %s', coalesce(ttl::text, 'for ever')),
-            DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s.', max_ttl),
+            MESSAGE = format('a lease cannot last %s', coalesce(trim_scale(seconds) || ' s', 'for ever')),
+            DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s s.', max_ttl_s),
             HINT = 'Ask for less (flakeid.lease_ttl), or raise max_ttl with flake_lease_realm_set().';
     END IF;
-    RETURN make_interval(secs => ceil(extract(epoch FROM ttl))::float8);
+    RETURN make_interval(secs => ceil(seconds)::float8);
 END
 $$;
+COMMENT ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) IS
+    'length of a lease in whole seconds, which no calendar or time zone changes';
 
-CREATE OR REPLACE FUNCTION flake_lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
-        INOUT node pg_catalog.int4 DEFAULT NULL, max_node pg_catalog.int4 DEFAULT NULL,
+-- Generators come in by these: the name of their schema is nobody else's to change. Functions for
+-- people stand beside them under the same rights.
+
+CREATE FUNCTION flakeid.lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
+        INOUT node pg_catalog.int4, max_node pg_catalog.int4,
         OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
         OUT lease_end pg_catalog.timestamptz)
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
-    wanted CONSTANT int4 := flake_lease_acquire.node;
-    of_realm CONSTANT text := flake_lease_acquire.realm;
+    wanted CONSTANT int4 := lease_acquire.node;
+    of_realm CONSTANT text := lease_acquire.realm;
     b record;
     length interval;
     top int4;
@@ -218,23 +299,23 @@ DECLARE
     free timestamptz;
     last record;
 BEGIN
-    IF flake_lease_acquire.holder IS NULL OR flake_lease_acquire.holder = '' THEN
+    IF lease_acquire.holder IS NULL OR lease_acquire.holder = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'a lease needs the name of its holder';
     END IF;
-    IF flake_lease_acquire.max_node < 0 THEN
+    IF lease_acquire.max_node < 0 THEN
         RAISE numeric_value_out_of_range USING
-            MESSAGE = format('max_node %s is out of range', flake_lease_acquire.max_node),
+            MESSAGE = format('max_node %s is out of range', lease_acquire.max_node),
             DETAIL = 'The lowest node is 0.';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(of_realm);
-    length := flakeid.lease_seconds(flake_lease_acquire.ttl, b.max_ttl);
+    length := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
     IF b.rest_until IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
             DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
             HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
     END IF;
-    top := least(b.nodes - 1, coalesce(flake_lease_acquire.max_node, b.nodes - 1));
+    top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
 
     IF wanted IS NOT NULL THEN
         IF wanted < 0 OR wanted > top THEN
@@ -269,7 +350,10 @@ BEGIN
             ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
             EXIT search WHEN FOUND;
             IF attempt = 1 THEN
-                PERFORM pg_advisory_xact_lock(hashtextextended('flakeid realm ' || of_realm, 0));
+                -- One at a time adds nodes, under a lock that nobody else has a right to.
+                INSERT INTO flakeid.lease_realm (realm, nodes, max_ttl_s, max_skew_s)
+                VALUES (of_realm, b.nodes, b.max_ttl_s, b.max_skew_s) ON CONFLICT (realm) DO NOTHING;
+                PERFORM FROM flakeid.lease_realm AS r WHERE r.realm = of_realm FOR NO KEY UPDATE;
             ELSIF attempt = 2 THEN
                 INSERT INTO flakeid.lease_node (realm, node)
                 SELECT of_realm, fresh.number
@@ -300,58 +384,64 @@ BEGIN
     lease_start := date_trunc('second', b.now);
     lease_end := lease_start + length;
     UPDATE flakeid.lease_node AS n
-    SET free_from = flake_lease_acquire.lease_end, token = flake_lease_acquire.token
+    SET free_from = lease_acquire.lease_end, token = lease_acquire.token
     WHERE n.realm = of_realm AND n.node = found_node;
     INSERT INTO flakeid.lease_history
         (token, realm, node, holder, role, lease_start, lease_end, acquired_at)
-    VALUES (flake_lease_acquire.token, of_realm, found_node, flake_lease_acquire.holder, session_user,
-            flake_lease_acquire.lease_start, flake_lease_acquire.lease_end, b.now);
+    VALUES (lease_acquire.token, of_realm, found_node, lease_acquire.holder, session_user,
+            lease_acquire.lease_start, lease_acquire.lease_end, b.now);
 END
 $$;
+COMMENT ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) IS 'implementation of flake_lease_acquire()';
 
-CREATE OR REPLACE FUNCTION flake_lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
-        known_end pg_catalog.timestamptz DEFAULT NULL) RETURNS pg_catalog.timestamptz
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION flakeid.lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
+        known_end pg_catalog.timestamptz) RETURNS pg_catalog.timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     h record;
     b record;
     length interval;
+    known CONSTANT timestamptz := date_trunc('second', lease_renew.known_end);
     old_end timestamptz;
-    resting bool;
     new_end timestamptz;
+    unsure bool; -- whether all that was granted is known
 BEGIN
     SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
-    WHERE i.token = flake_lease_renew.token;
+    WHERE i.token = lease_renew.token;
     IF NOT FOUND THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'the coordinator does not know this lease',
             HINT = 'Make no ids after its end, and take a new one.';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
-    length := flakeid.lease_seconds(flake_lease_renew.ttl, b.max_ttl);
-    resting := b.rest_until IS NOT NULL;
+    length := flakeid.lease_length(lease_renew.ttl, b.max_ttl_s);
+    unsure := b.rest_until IS NOT NULL;
     SELECT n.free_from INTO old_end FROM flakeid.lease_node AS n
-    WHERE n.realm = h.realm AND n.node = h.node AND n.token = flake_lease_renew.token FOR UPDATE;
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_renew.token FOR UPDATE;
     IF NOT FOUND OR EXISTS (SELECT FROM flakeid.lease_history AS i
-                            WHERE i.token = flake_lease_renew.token AND i.released_at IS NOT NULL) THEN
+                            WHERE i.token = lease_renew.token AND i.released_at IS NOT NULL) THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the lease of node %s has ended', h.node),
             HINT = 'Take a new one.';
     END IF;
-    -- A holder that knows more than the coordinator tells it that renewals are missing, as after the
-    -- restore of a copy that nothing else shows. While the coordinator rests it hands out nothing, so
-    -- that such a holder still has its node for itself.
-    IF flake_lease_renew.known_end > old_end
-       AND flake_lease_renew.known_end <= b.now + b.max_ttl + b.max_skew THEN
-        IF NOT resting THEN
-            PERFORM flakeid.lease_rest(true);
-            resting := true;
+    -- A holder that knows a later end shows that renewals are missing, as after the restore of a copy
+    -- of the coordinator's files, which nothing else shows. What it says goes for its own node only,
+    -- and no longer than any lease; the rest of the coordinator is a superuser's to begin.
+    IF known > old_end AND known <= b.now + make_interval(secs => b.max_ttl_s + b.max_skew_s) THEN
+        IF NOT unsure THEN
+            RAISE LOG USING
+                MESSAGE = format('the holder of node %s of realm "%s" knows a lease until %s, the coordinator one until %s', h.node, h.realm, known, old_end),
+                DETAIL = 'Nobody else gets the node before that.',
+                HINT = 'If this coordinator was restored from a copy of its files, run SELECT flake_lease_begin_rest() there: other leases may be missing.';
         END IF;
-        old_end := date_trunc('second', flake_lease_renew.known_end);
+        old_end := known;
+        unsure := true;
     END IF;
     -- The old coordinator's clock may have been max_skew further, and the node given away.
-    IF resting AND old_end <= b.now + b.max_skew AND old_end > b.now THEN
+    IF unsure AND old_end <= b.now + make_interval(secs => b.max_skew_s) AND old_end > b.now THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', h.node),
             HINT = 'Make no ids after its end, and take a new one.';
@@ -366,14 +456,17 @@ BEGIN
     WHERE n.realm = h.realm AND n.node = h.node;
     UPDATE flakeid.lease_history AS i
     SET lease_end = new_end, renewed_at = b.now, renewals = i.renewals + 1
-    WHERE i.token = flake_lease_renew.token;
+    WHERE i.token = lease_renew.token;
     RETURN new_end;
 END
 $$;
+COMMENT ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) IS 'implementation of flake_lease_renew()';
 
-CREATE OR REPLACE FUNCTION flake_lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
     RETURNS pg_catalog.timestamptz
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     h record;
@@ -381,7 +474,7 @@ DECLARE
     free timestamptz;
 BEGIN
     SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
-    WHERE i.token = flake_lease_release.token;
+    WHERE i.token = lease_release.token;
     IF NOT FOUND THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'the coordinator does not know this lease';
     END IF;
@@ -389,26 +482,47 @@ BEGIN
     PERFORM FROM flakeid.lease_node AS n
     WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
     SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at INTO h
-    FROM flakeid.lease_history AS i WHERE i.token = flake_lease_release.token;
+    FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
     IF h.released_at IS NOT NULL THEN
         RETURN h.lease_end;
     END IF;
-    IF flake_lease_release.last_stamp >= h.lease_end
-       AND (b.rest_until IS NULL OR flake_lease_release.last_stamp > b.now + b.max_ttl + b.max_skew) THEN
+    IF lease_release.last_stamp >= h.lease_end
+       AND (b.rest_until IS NULL OR lease_release.last_stamp > b.now + make_interval(secs => b.max_ttl_s + b.max_skew_s)) THEN
         RAISE datetime_field_overflow USING
-            MESSAGE = format('the last stamp %s lies outside the lease', flake_lease_release.last_stamp),
+            MESSAGE = format('the last stamp %s lies outside the lease', lease_release.last_stamp),
             DETAIL = format('The lease of node %s is from %s to %s.', h.node, h.lease_start, h.lease_end);
     END IF;
     -- Whoever does not know his last stamp keeps the node until the end.
     free := greatest(h.lease_start,
-        coalesce(date_trunc('second', flake_lease_release.last_stamp) + interval '1 s', h.lease_end));
+        coalesce(date_trunc('second', lease_release.last_stamp) + interval '1 s', h.lease_end));
     UPDATE flakeid.lease_node AS n SET free_from = free
-    WHERE n.realm = h.realm AND n.node = h.node AND n.token = flake_lease_release.token;
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_release.token;
     UPDATE flakeid.lease_history AS i
-    SET lease_end = free, released_at = b.now, last_stamp = flake_lease_release.last_stamp
-    WHERE i.token = flake_lease_release.token;
+    SET lease_end = free, released_at = b.now, last_stamp = lease_release.last_stamp
+    WHERE i.token = lease_release.token;
     RETURN free;
 END
+$$;
+COMMENT ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) IS 'implementation of flake_lease_release()';
+
+CREATE OR REPLACE FUNCTION flake_lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
+        INOUT node pg_catalog.int4 DEFAULT NULL, max_node pg_catalog.int4 DEFAULT NULL,
+        OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
+        OUT lease_end pg_catalog.timestamptz)
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT * FROM flakeid.lease_acquire(realm, holder, ttl, node, max_node)
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
+        known_end pg_catalog.timestamptz DEFAULT NULL) RETURNS pg_catalog.timestamptz
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_renew(token, ttl, known_end)
+$$;
+
+CREATE OR REPLACE FUNCTION flake_lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
+    RETURNS pg_catalog.timestamptz
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_release(token, last_stamp)
 $$;
 
 -- For superusers
@@ -418,20 +532,23 @@ CREATE OR REPLACE FUNCTION flake_lease_realm_set(realm pg_catalog.text, nodes pg
     RETURNS pg_catalog.void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
+DECLARE
+    ttl_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_ttl));
+    skew_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_skew));
 BEGIN
-    IF realm IS NULL OR realm = '' OR nodes < 1 OR max_ttl < interval '3 s'
-       OR max_ttl > interval '1 day' OR max_skew < interval '0 s' OR max_skew > interval '1 day' THEN
+    IF realm IS NULL OR realm = '' OR nodes < 1 OR ttl_s NOT BETWEEN 3 AND 86400
+       OR skew_s NOT BETWEEN 0 AND 86400 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = 'settings of a realm out of range',
             DETAIL = 'A realm has a name, at least one node, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
-    INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl, max_skew)
+    INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl_s, max_skew_s)
     VALUES (flake_lease_realm_set.realm, coalesce(flake_lease_realm_set.nodes, 1024),
-            coalesce(flake_lease_realm_set.max_ttl, '2 min'), coalesce(flake_lease_realm_set.max_skew, '10 s'))
+            coalesce(ttl_s, 120), coalesce(skew_s, 10))
     ON CONFLICT ON CONSTRAINT lease_realm_pkey DO UPDATE
     SET nodes = coalesce(flake_lease_realm_set.nodes, r.nodes),
-        max_ttl = coalesce(flake_lease_realm_set.max_ttl, r.max_ttl),
-        max_skew = coalesce(flake_lease_realm_set.max_skew, r.max_skew);
+        max_ttl_s = coalesce(ttl_s, r.max_ttl_s),
+        max_skew_s = coalesce(skew_s, r.max_skew_s);
 END
 $$;
 
@@ -444,7 +561,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION flake_lease_end_rest() RETURNS pg_catalog.void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT flakeid.lease_begin('default');
+    SELECT flakeid.lease_clock(0);
     SELECT flakeid.lease_rest(false)
 $$;
 
@@ -490,10 +607,53 @@ $$;
 REVOKE ALL ON FUNCTION flakeid.lease_clock(pg_catalog.int8) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_rest(pg_catalog.bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_ignore_replicated() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest_after_truncate() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) TO flakeid_generator;
 COMMENT ON FUNCTION flakeid.lease_begin(pg_catalog.text) IS 'what every function of leases begins with';
 REVOKE ALL ON FUNCTION flakeid.lease_begin(pg_catalog.text) FROM PUBLIC;
-COMMENT ON FUNCTION flakeid.lease_seconds(pg_catalog.interval, pg_catalog.interval) IS 'length of a lease in whole seconds';
-REVOKE ALL ON FUNCTION flakeid.lease_seconds(pg_catalog.interval, pg_catalog.interval) FROM PUBLIC;
+
+-- Generators come in by functions of schema flakeid: so do the roles of people who were granted those
+-- that stand beside them. What people granted is no privilege from the start, or pg_dump would leave
+-- it out.
+CREATE FUNCTION flakeid.grant_as_before() RETURNS pg_catalog.void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    beside regprocedure;
+    inside regprocedure;
+    at_first aclitem[];
+    grantee text;
+    option text;
+BEGIN
+    FOR beside, inside, at_first IN
+        SELECT b.oid, f.oid, i.initprivs
+        FROM pg_proc AS f JOIN pg_proc AS b ON b.proname = 'flake_' || f.proname AND b.proargtypes = f.proargtypes
+             JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = b.oid AND d.deptype = 'e'
+             JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'flakeid'
+             JOIN pg_init_privs AS i ON i.classoid = 'pg_proc'::regclass AND i.objoid = f.oid
+        WHERE f.pronamespace = 'flakeid'::regnamespace
+          AND f.proname IN ('lease_acquire', 'lease_renew', 'lease_release')
+    LOOP
+        FOR grantee, option IN
+            SELECT coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN a.is_grantable THEN 'WITH GRANT OPTION' END
+            FROM pg_proc AS b, aclexplode(b.proacl) AS a LEFT JOIN pg_roles AS r ON r.oid = a.grantee
+            WHERE b.oid = beside AND a.grantee <> b.proowner
+        LOOP
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s %s', inside, grantee, option);
+        END LOOP;
+        UPDATE pg_init_privs AS i SET initprivs = at_first
+        WHERE i.classoid = 'pg_proc'::regclass AND i.objoid = inside;
+    END LOOP;
+END
+$$;
+SELECT flakeid.grant_as_before();
+DROP FUNCTION flakeid.grant_as_before();
 
 -- The sequences of 0.1.0: the horizons, and what the coordinator of leases remembers. Leases may have
 -- counted for as long as the longest realm says; one that nobody has set has 130 s.
@@ -507,8 +667,8 @@ CREATE FUNCTION flakeid.take_over(plain pg_catalog.int8, back pg_catalog.int8, c
 SELECT flakeid.take_over(h.last_value, h.log_cnt, hc.last_value, hc.log_cnt, latest.last_value, rest.last_value,
     place.last_value, pc.last_value, 'flakeid.lease_history'::pg_catalog.regclass::pg_catalog.oid,
     CASE WHEN pc.last_value OPERATOR(pg_catalog.=) 0 THEN 0
-         ELSE greatest(130, (SELECT pg_catalog.max(pg_catalog.ceil(extract(epoch FROM r.max_ttl OPERATOR(pg_catalog.+) r.max_skew)))
-                             FROM flakeid.lease_realm AS r)) END::pg_catalog.int8)
+         ELSE greatest(130, (SELECT pg_catalog.max(r.max_ttl_s OPERATOR(pg_catalog.+) r.max_skew_s)
+                             FROM flakeid.lease_realm AS r)) END)
 FROM flake_horizon AS h, flake_horizon_copy AS hc, flake_lease_latest AS latest, flake_lease_rest AS rest,
     flake_lease_place AS place, flake_lease_place_copy AS pc;
 
