@@ -291,6 +291,61 @@ is($node->safe_psql('leases', q{SELECT lease_start > now() + '59 min' FROM flake
 like(refusal($node, q{SELECT flake_lease_acquire('default', 'me', '10 s')}, database => 'copied'), qr/the coordinator hands out no leases before/, 'a copy rests');
 
 #
+# A schema where a hostile role waits with whatever the script might call instead of the server's own
+#
+$node->safe_psql('postgres', 'CREATE DATABASE hostile; CREATE ROLE thief');
+$node->safe_psql('hostile', q{
+	CREATE SCHEMA s AUTHORIZATION thief;
+	CREATE EXTENSION flakeid SCHEMA s VERSION '0.1.0';
+	CREATE TABLE caught (by text);
+	GRANT INSERT ON caught TO PUBLIC;
+	SET ROLE thief;
+	SET search_path = s, public;
+	CREATE FUNCTION trap(by text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.caught VALUES (by || ' as ' || current_user); RETURN by; END $$;
+	CREATE FUNCTION format(text, name, name) RETURNS text LANGUAGE sql AS $$ SELECT s.trap('format') $$;
+	CREATE FUNCTION starts_with(name, text) RETURNS bool LANGUAGE sql AS $$ SELECT s.trap('starts_with') = '' $$;
+	CREATE FUNCTION quote_ident(name) RETURNS text LANGUAGE sql AS $$ SELECT s.trap('quote_ident') $$;
+	CREATE FUNCTION ceil(int) RETURNS int LANGUAGE sql AS $$ SELECT length(s.trap('ceil')) $$;
+	CREATE FUNCTION array_append(oid[], regtype) RETURNS oid[] LANGUAGE sql AS $$ SELECT ARRAY[length(s.trap('array_append'))::oid] $$;
+	CREATE FUNCTION pg_extension_config_dump(text, text) RETURNS void LANGUAGE sql AS $$ SELECT s.trap('config_dump') $$;
+	CREATE FUNCTION joined(text, name) RETURNS text LANGUAGE sql AS $$ SELECT s.trap('||') $$;
+	CREATE FUNCTION same(oid, regprocedure) RETURNS bool LANGUAGE sql AS $$ SELECT s.trap('=') = '' $$;
+	CREATE FUNCTION same(name, text) RETURNS bool LANGUAGE sql AS $$ SELECT s.trap('=') = '' $$;
+	CREATE FUNCTION same(bigint, int) RETURNS bool LANGUAGE sql AS $$ SELECT s.trap('=') = '' $$;
+	CREATE OPERATOR || (LEFTARG = text, RIGHTARG = name, FUNCTION = joined);
+	CREATE OPERATOR = (LEFTARG = oid, RIGHTARG = regprocedure, FUNCTION = same);
+	CREATE OPERATOR = (LEFTARG = name, RIGHTARG = text, FUNCTION = same);
+	CREATE OPERATOR = (LEFTARG = bigint, RIGHTARG = int, FUNCTION = same);
+	CREATE OPERATOR <> (LEFTARG = bigint, RIGHTARG = int, FUNCTION = same);
+	CREATE DOMAIN regclass AS pg_catalog.text;
+	CREATE DOMAIN regprocedure AS pg_catalog.text;
+	CREATE DOMAIN int8 AS pg_catalog.text;
+	CREATE DOMAIN text AS pg_catalog.int4});
+$node->safe_psql('hostile', 'SET search_path = s, public, pg_catalog; ALTER EXTENSION flakeid UPDATE');
+is($node->safe_psql('hostile', 'SELECT s.flake_next() > 0; SELECT count(*) > 0 FROM s.flake_status; SELECT * FROM caught'), "t\nt", 'nothing of a hostile schema is called');
+
+#
+# pg_upgrade, and then the update
+#
+old_database($node, 'carried', plain => q{now() + '1 hour'}, back => q{now() + '2 s'}, count => 5);
+my $next = PostgreSQL::Test::Cluster->new('next');
+$next->init;
+$next->append_conf('postgresql.conf', "flakeid.node = 3\nflakeid.when_ahead = error\n");
+$node->stop;
+my ($bindir) = split /\n/, (run_command([ 'pg_config', '--bindir' ]))[0];
+chdir PostgreSQL::Test::Utils::tempdir() or die $!;
+command_ok([ 'pg_upgrade', '--no-sync', '-d', $node->data_dir, '-D', $next->data_dir, '-b', $bindir, '-B', $bindir,
+		'-s', $next->host, '-p', $node->port, '-P', $next->port ], 'pg_upgrade of objects of 0.1.0');
+chdir source_dir();
+$next->start;
+is(refusal($next, 'SELECT flake_next()', database => 'carried'), $update, 'they are still those of 0.1.0');
+$next->safe_psql('carried', 'ALTER EXTENSION flakeid UPDATE');
+like(refusal($next, 'SELECT flake_next()', database => 'carried'), $far, 'pg_upgrade: the horizon is taken over');
+is($next->safe_psql('carried', "SET flakeid.max_ahead = '1h'; SELECT flake_field(flake_next('$back'), 'back', '$back') >= 5"), 't', 'pg_upgrade: and the count of set-backs');
+$next->stop;
+$node->start;
+
+#
 # Under load: sessions get the one error until the update commits, and then ids.
 #
 old_database($node, 'busy', plain => q{now() + '2 s'});
