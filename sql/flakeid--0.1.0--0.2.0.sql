@@ -404,10 +404,11 @@ DECLARE
     h record;
     b record;
     length interval;
-    known CONSTANT timestamptz := date_trunc('second', lease_renew.known_end);
+    resting bool;
+    known timestamptz;
+    claimed bool;
     old_end timestamptz;
     new_end timestamptz;
-    unsure bool; -- whether all that was granted is known
 BEGIN
     SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
     WHERE i.token = lease_renew.token;
@@ -418,7 +419,7 @@ BEGIN
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
     length := flakeid.lease_length(lease_renew.ttl, b.max_ttl_s);
-    unsure := b.rest_until IS NOT NULL;
+    resting := b.rest_until IS NOT NULL;
     SELECT n.free_from INTO old_end FROM flakeid.lease_node AS n
     WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_renew.token FOR UPDATE;
     IF NOT FOUND OR EXISTS (SELECT FROM flakeid.lease_history AS i
@@ -427,31 +428,37 @@ BEGIN
             MESSAGE = format('the lease of node %s has ended', h.node),
             HINT = 'Take a new one.';
     END IF;
-    -- A holder that knows a later end shows that renewals are missing, as after the restore of a copy
-    -- of the coordinator's files, which nothing else shows. What it says goes for its own node only,
-    -- and no longer than any lease; the rest of the coordinator is a superuser's to begin.
-    IF known > old_end AND known <= b.now + make_interval(secs => b.max_ttl_s + b.max_skew_s) THEN
-        IF NOT unsure THEN
-            RAISE LOG USING
-                MESSAGE = format('the holder of node %s of realm "%s" knows a lease until %s, the coordinator one until %s', h.node, h.realm, known, old_end),
-                DETAIL = 'Nobody else gets the node before that.',
-                HINT = 'If this coordinator was restored from a copy of its files, run SELECT flake_lease_begin_rest() there: other leases may be missing.';
-        END IF;
-        old_end := known;
-        unsure := true;
+    -- A holder that knows a later end shows that renewals are missing. What it says goes for its own node
+    -- only, and no longer than a lease that it may ask for. While it does not rest, the coordinator was
+    -- restored in a way that nothing else shows: a superuser must say so.
+    IF lease_renew.known_end IS NOT NULL THEN
+        known := least(date_trunc('second', lease_renew.known_end), date_trunc('second', b.now)
+            + make_interval(secs => b.max_ttl_s + CASE WHEN resting THEN b.max_skew_s ELSE 0 END));
     END IF;
-    -- The old coordinator's clock may have been max_skew further, and the node given away.
-    IF unsure AND old_end <= b.now + make_interval(secs => b.max_skew_s) AND old_end > b.now THEN
-        RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', h.node),
-            HINT = 'Make no ids after its end, and take a new one.';
+    claimed := coalesce(known > old_end, false);
+    IF claimed AND NOT resting THEN
+        RAISE LOG USING
+            MESSAGE = format('the holder of node %s of realm "%s" knows a lease until %s, the coordinator one until %s', h.node, h.realm, lease_renew.known_end, old_end),
+            DETAIL = 'Nobody else gets the node before that.',
+            HINT = 'If this coordinator was restored from a copy of its files, run SELECT flake_lease_begin_rest() there: other leases may be missing.';
     END IF;
+    old_end := greatest(old_end, known);
     IF old_end <= b.now THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the lease of node %s ended at %s', h.node, old_end),
             HINT = 'Renew leases before their end, at a third of their length, or take a new one.';
     END IF;
     new_end := greatest(old_end, date_trunc('second', b.now) + length);
+    -- The old coordinator's clock may have been max_skew further, and the node given away.
+    IF old_end <= b.now + make_interval(secs => b.max_skew_s) THEN
+        IF resting THEN
+            RAISE object_not_in_prerequisite_state USING
+                MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', h.node),
+                HINT = 'Make no ids after its end, and take a new one.';
+        ELSIF claimed THEN
+            new_end := old_end;
+        END IF;
+    END IF;
     UPDATE flakeid.lease_node AS n SET free_from = new_end
     WHERE n.realm = h.realm AND n.node = h.node;
     UPDATE flakeid.lease_history AS i
