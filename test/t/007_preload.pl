@@ -41,7 +41,7 @@ for my $preload (0, 1)
 	is($drawn->($superuser, '-c flakeid.node=9'), '9|f', "$with: a superuser has");
 	is($drawn->('trusted', '-c flakeid.node=9'), '9|f', "$with: and so has a role that was granted SET");
 	like($drawn->('trusted', '-c flakeid.layout=tsid'), qr/permission denied/, "$with: on that parameter");
-	like($drawn->('ordinary', '-c flakeid.secret=0123456789abcdef'), $preload ? qr/FATAL/ : qr/permission denied/, "$with: a secret is none of an option");
+	like($drawn->('ordinary', '-c flakeid.secret=0123456789abcdef'), $preload ? qr/FATAL/ : qr/cannot be set by an option of the connection/, "$with: a secret is none of an option");
 
 	# SET in the session, which leaves the administrator's value below it
 	for my $set (q{SET flakeid.node = 9}, q{SELECT set_config('flakeid.node', '9', false)},
