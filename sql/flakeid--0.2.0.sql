@@ -93,7 +93,7 @@ CREATE FUNCTION flakeid.dumped(OUT name pg_catalog.text, OUT value pg_catalog.in
 COMMENT ON FUNCTION flakeid.dumped() IS 'what pg_dump carries of flakeid.state';
 
 CREATE FUNCTION flakeid.restore(name pg_catalog.text, value pg_catalog.int8) RETURNS pg_catalog.bool
-    AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) IS 'raises flakeid.state to what a dump carries';
 REVOKE ALL ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) FROM PUBLIC;
 
