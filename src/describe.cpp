@@ -115,7 +115,8 @@ FLAKEID_FUNCTION(flakeid_in_effect)
         row("node", span.problem);
     } else if (settings.node.source == NodeSource::any) {
         Lease* lease = lease_want(any_node, layout.max_node, true);
-        const LeaseView view = lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
+        const LeaseView view =
+            lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
         row("node", view.held ? psprintf("%u", view.node) : "none is leased yet");
         row("ids per second", psprintf(INT64_FORMAT, rate));
     } else if (span.last > layout.max_node) {

@@ -2,8 +2,8 @@
 // crash, a restart, a failover or a restore, the ids that follow begin after it.
 //
 // It stands in flakeid.state (durable.hpp); its rules are those of core/stamp.hpp. Order of an
-// extension: WAL record, unlock the page, flush, and only then raise the shared bound. Whoever reads
-// the page flushes up to its LSN before trusting it.
+// extension: WAL record, unlock the page, flush, and only then raise the shared bound. Whoever
+// reads the page flushes up to its LSN before trusting it.
 //
 // A bound is good for the file that it was flushed to. Whoever extends looks at the file: another
 // one, as after VACUUM FULL, is taken over first, and one that a rollback would take away again is

@@ -15,16 +15,16 @@ namespace {
 // The clock is written down when it has gone on by this much.
 constexpr int64_t written_every_us = us_per_s;
 
-// System, timeline, files and database. A promotion changes the timeline before the control file says so.
+// System, timeline, files and database. A promotion changes the timeline before the control file
+// says so.
 int64_t lease_origin_here()
 {
     const Origin here = durable_origin_here();
     const uint64_t parts[] = {GetSystemIdentifier(), static_cast<uint64_t>(here.timeline),
                               static_cast<uint64_t>(here.place), MyDatabaseId};
-    return static_cast<int64_t>(hash_bytes_extended(
-                                    reinterpret_cast<const unsigned char*>(parts), sizeof parts, 0) >>
-                                    1 |
-                                1);
+    return static_cast<int64_t>(
+        hash_bytes_extended(reinterpret_cast<const unsigned char*>(parts), sizeof parts, 0) >> 1 |
+        1);
 }
 
 // Lets `alter` alter the numbers and makes them durable. Returns what they are then.
@@ -59,9 +59,8 @@ int64_t lease_place_of_0_1_0(Oid history)
 {
     const char* text = psprintf(UINT64_FORMAT "/%u/%u/%u", GetSystemIdentifier(),
                                 GetWALInsertionTimeLine(), MyDatabaseId, history);
-    const uint64_t hash =
-        hash_bytes_extended(reinterpret_cast<const unsigned char*>(text),
-                            static_cast<int>(strlen(text)), 0);
+    const uint64_t hash = hash_bytes_extended(reinterpret_cast<const unsigned char*>(text),
+                                              static_cast<int>(strlen(text)), 0);
     return static_cast<int64_t>(hash & PG_INT64_MAX);
 }
 
@@ -125,9 +124,10 @@ FLAKEID_FUNCTION(flakeid_lease_now)
     });
     if (moved) {
         ereport(LOG, errmsg("the coordinator of leases was promoted, copied or upgraded"),
-                errdetail("Leases and renewals may be missing, so it hands out nothing for " INT64_FORMAT
-                          " s.",
-                          durable.lease_hold_s));
+                errdetail(
+                    "Leases and renewals may be missing, so it hands out nothing for " INT64_FORMAT
+                    " s.",
+                    durable.lease_hold_s));
     }
     // Whole seconds, as everything about leases.
     const int64_t rest_until_us =

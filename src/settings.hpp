@@ -47,8 +47,8 @@ extern Settings settings;
 // server has put the default in its place, with no more than a warning.
 void require_good_settings();
 
-// True when whom the session speaks for may see settings that are shown to superusers only: the role
-// of SET ROLE, and never that of a SECURITY DEFINER function.
+// True when whom the session speaks for may see settings that are shown to superusers only: the
+// role of SET ROLE, and never that of a SECURITY DEFINER function.
 bool client_sees_settings();
 
 // A coordinator is set and was not refused.
