@@ -64,10 +64,13 @@ sub written_there
 	my ($from, $to, $what) = @_;
 	my ($horizon) = @{ horizon($from, 'd1') };
 	my $before = $to->value('d1', 'SELECT count(*) FROM flakeid.restored');
+	my $leases = q{SELECT lease_rest || ' ' || lease_hold FROM flakeid.state};
+	my $rest = $to->value('d1', $leases);
 	$from->value('d1', "INSERT INTO flakeid.restored VALUES ('plain horizon', $horizon), ('lease hold', 600)");
 	$from->value('d1', "SELECT flake_lease_realm_set('r$rows', 64)");
 	wait_for($to, "SELECT count(*) >= $before + 2 FROM flakeid.restored", "$what: rows of a dump arrive");
 	arrives($from, $to, $what);
+	is($to->value('d1', $leases), $rest, "$what: but say nothing about leases");
 	$from->value('d1', 'TRUNCATE flakeid.restored');
 	wait_for($to, 'SELECT count(*) = 0 FROM flakeid.restored', "$what: and go");
 	arrives($from, $to, "$what, emptied");

@@ -69,7 +69,7 @@ sub survives
 	ok($after->[$_] >= $before->[$_], "$what: horizon $_ is not lower") or diag "$after->[$_] after $before->[$_]" for 0, 1;
 	above($server, $draws, $database, $o{ids} // 3000, "$what, after");
 	$server->kill_all;
-	$draws->finish if !$o{alone};
+	$draws->stop if !$o{alone};    # also whoever found no server any more
 	$draws->next_run;
 	$server->move_clock(-$set_back);
 	$server->start;
