@@ -150,7 +150,7 @@ sub work
 			$session = Torture::Session->new($server->{dir}, $database);
 			if (!$session)
 			{
-				last if $sum{lost} && !$o{reconnect};
+				last if !$o{reconnect};    # the server, which ran when this began, is gone
 				sleep 0.02;
 				next;
 			}
