@@ -17,18 +17,36 @@ my $greedy = c_library('greedy', q{
 	Datum take(PG_FUNCTION_ARGS)
 	{
 		bool found;
-		ShmemInitStruct("greedy", PG_GETARG_INT32(0), &found);
+		char name[32];
+		snprintf(name, sizeof name, "greedy %d", PG_GETARG_INT32(0));
+		ShmemInitStruct(name, PG_GETARG_INT32(1), &found);
 		PG_RETURN_VOID();
 	}});
 
 my $node = server('room', "shared_buffers = '128kB'", "max_connections = 10", 'restart_after_crash = on', "shared_preload_libraries = 'pg_stat_statements'");
-$node->safe_psql('postgres', "CREATE EXTENSION pg_stat_statements; CREATE FUNCTION take(int) RETURNS void AS '$greedy' LANGUAGE C");
+$node->safe_psql('postgres', "CREATE EXTENSION pg_stat_statements; CREATE FUNCTION take(n int, bytes int) RETURNS void AS '$greedy' LANGUAGE C");
 
-# Leaves `rest` bytes of the reserve, or a little less, for a server that was just started.
+# Leaves `rest` bytes of the reserve, or a little less, for a server that was just started: what the
+# server has is more than it can give at once.
 sub leave
 {
 	my ($rest) = @_;
-	$node->safe_psql('postgres', "SELECT take((size - $rest)::int) FROM pg_shmem_allocations WHERE name IS NULL");
+	$node->safe_psql('postgres', qq{DO \$\$
+		DECLARE
+			want int := 0;
+			n int := 0;
+		BEGIN
+			SELECT size - $rest INTO want FROM pg_shmem_allocations WHERE name IS NULL;
+			WHILE want > 0 LOOP
+				n := n + 1;
+				BEGIN
+					PERFORM take(n, want);
+				EXCEPTION WHEN OTHERS THEN
+					want := want / 2;
+				END;
+				SELECT least(want, size - $rest) INTO want FROM pg_shmem_allocations WHERE name IS NULL;
+			END LOOP;
+		END \$\$});
 	my $left = $node->safe_psql('postgres', 'SELECT size FROM pg_shmem_allocations WHERE name IS NULL');
 	cmp_ok($left, '<=', $rest, "$rest bytes are left");
 	return;
