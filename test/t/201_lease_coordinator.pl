@@ -106,7 +106,7 @@ SKIP:
 	my $ids2 = $other->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 20000)');
 	$primary->stop('immediate');
 	{
-		local %ENV = (%ENV, LD_PRELOAD => $faketime, FAKETIME => '-10s', FAKETIME_DONT_FAKE_MONOTONIC => 1);
+		local %ENV = (%ENV, LD_PRELOAD => $faketime, FAKETIME => '-10s', FAKETIME_DONT_FAKE_MONOTONIC => 1, NO_FAKE_STAT => 1);
 		$standby->start;
 	}
 	my $promoted = time;

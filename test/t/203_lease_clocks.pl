@@ -30,7 +30,7 @@ sub with_clock
 	my ($name, $offset, $start) = @_;
 	set_clock($name, $offset);
 	local %ENV = (%ENV, LD_PRELOAD => $faketime, FAKETIME_TIMESTAMP_FILE => "$dir/$name",
-		FAKETIME_NO_CACHE => 1, FAKETIME_DONT_FAKE_MONOTONIC => 1);
+		FAKETIME_NO_CACHE => 1, FAKETIME_DONT_FAKE_MONOTONIC => 1, NO_FAKE_STAT => 1);
 	return $start->();
 }
 
