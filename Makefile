@@ -3,12 +3,16 @@
 # make installcheck PGUSER=...    SQL tests on a running server that has flakeid installed
 # make demo                 see it work on a throw-away server; installs what is missing first
 # make check                all tests, on throw-away servers; installs what is missing first
+# make dist                 the archive for PGXN, of the last commit, in build
+# make deb                  Debian packages, in build/deb; installs what is missing first
 
-ifneq ($(filter demo check,$(MAKECMDGOALS)),)
+ifneq ($(filter demo check deb dist,$(MAKECMDGOALS)),)
 
-.PHONY: demo check
+.PHONY: demo check deb dist
 demo check:
 	@test/run test/$@
+deb dist:
+	@packaging/$@
 
 else
 
@@ -25,6 +29,10 @@ REGRESS = install type plans generate read settings errors layouts vectors lease
 # C frames, and without them and run-time initialisers nothing of libstdc++ is needed.
 CORE_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -fno-threadsafe-statics \
 	-fvisibility=hidden -Wno-register
+# A build that is to be the same anywhere does not tell where it was made.
+ifdef SOURCE_DATE_EPOCH
+CORE_CXXFLAGS += -ffile-prefix-map=$(CURDIR)=.
+endif
 PG_CXXFLAGS = $(CORE_CXXFLAGS) -Wall -Wextra -Wno-unused-parameter \
 	-Wno-missing-field-initializers $(if $(WERROR),-Werror)
 
