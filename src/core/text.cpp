@@ -193,7 +193,7 @@ TextStatus read_url(const char* text, size_t length, uint64_t* id, size_t* offse
     if (length != url_digits) {
         return fail(TextStatus::bad_length, 0, offset);
     }
-    uint64_t value;
+    uint64_t value = 0;
     const TextStatus status = read_bits<6, digits64url>(text, url_digits - 1, &value, offset);
     if (status != TextStatus::ok) {
         return status;
