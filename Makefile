@@ -19,7 +19,7 @@ else
 EXTENSION = flakeid
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.control)
 MODULE_big = flakeid
-SOURCES = $(wildcard src/core/*.cpp src/*.cpp)
+SOURCES = $(wildcard src/core/*.cpp src/*.cpp src/functions/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 DATA = $(wildcard sql/flakeid--*.sql)
 
@@ -38,7 +38,7 @@ PG_CXXFLAGS = $(CORE_CXXFLAGS) -Wall -Wextra -Wno-unused-parameter \
 
 
 # The keeper of leases is a client of the coordinator.
-PG_CPPFLAGS = -I$(libpq_srcdir) -DFLAKEID_VERSION='"$(EXTVERSION)"'
+PG_CPPFLAGS = -Isrc -I$(libpq_srcdir) -DFLAKEID_VERSION='"$(EXTVERSION)"'
 SHLIB_LINK_INTERNAL = $(libpq)
 
 EXTRA_CLEAN = build
@@ -59,6 +59,6 @@ prove:
 	$(prove_installcheck)
 
 # PGXS of Debian tracks no headers.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.hpp src/core/*.hpp) flakeid.control Makefile
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.hpp src/*/*.hpp) flakeid.control Makefile
 
 endif

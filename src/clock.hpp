@@ -1,7 +1,7 @@
 // The clocks that generators read.
 #pragma once
 
-#include "server.hpp"
+#include "postgres.hpp"
 
 #include <time.h>
 

@@ -1,7 +1,7 @@
 #include "draw.hpp"
 
 #include "clock.hpp"
-#include "errors.hpp"
+#include "messages.hpp"
 #include "settings.hpp"
 #include "worker.hpp"
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/stamp.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 
 #include <type_traits>
 

@@ -2,8 +2,8 @@
 
 #include "clock.hpp"
 #include "conninfo.hpp"
-#include "errors.hpp"
-#include "host.hpp"
+#include "messages.hpp"
+#include "node.hpp"
 #include "secret.hpp"
 #include "settings.hpp"
 #include "worker.hpp"

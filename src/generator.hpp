@@ -7,7 +7,7 @@
 #include "horizon.hpp"
 #include "lease.hpp"
 #include "secret.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 #include "settings.hpp"
 #include "shared.hpp"
 #include "stats.hpp"

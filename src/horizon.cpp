@@ -2,7 +2,7 @@
 
 #include "clock.hpp"
 #include "durable.hpp"
-#include "errors.hpp"
+#include "messages.hpp"
 #include "lease_clock.hpp"
 #include "settings.hpp"
 

@@ -10,7 +10,7 @@
 // written but never relied on while an older state may come back in its place.
 #pragma once
 
-#include "server.hpp"
+#include "postgres.hpp"
 #include "shared.hpp"
 
 namespace flakeid {

@@ -5,8 +5,8 @@
 // Whatever the coordinator answers, and whatever goes wrong in the keeper itself, is a failed
 // attempt: it is told to the sessions and tried again later. The keeper never ends because of it.
 #include "clock.hpp"
-#include "errors.hpp"
-#include "host.hpp"
+#include "messages.hpp"
+#include "node.hpp"
 #include "lease.hpp"
 #include "settings.hpp"
 #include "shared.hpp"

@@ -2,7 +2,7 @@
 // its clock was, where it runs, and since when it rests because leases or renewals may be missing.
 #pragma once
 
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

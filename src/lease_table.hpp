@@ -4,7 +4,7 @@
 
 #include "conninfo.hpp"
 #include "core/answer.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

@@ -1,7 +1,7 @@
 // Functions of the extension that other functions of it call or ask about.
 #pragma once
 
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/sparx.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 #include "settings.hpp"
 
 namespace flakeid {

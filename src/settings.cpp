@@ -1,7 +1,7 @@
 #include "settings.hpp"
 
 #include "conninfo.hpp"
-#include "errors.hpp"
+#include "messages.hpp"
 #include "secret.hpp"
 
 extern "C" {

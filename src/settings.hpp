@@ -3,7 +3,7 @@
 
 #include "core/layout.hpp"
 #include "core/sparx.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

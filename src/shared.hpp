@@ -13,7 +13,7 @@
 
 #include "core/stamp.hpp"
 #include "lease_table.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 #include "slots.hpp"
 #include "stats.hpp"
 

@@ -1,7 +1,7 @@
 #include "slots.hpp"
 
 #include "core/step.hpp"
-#include "errors.hpp"
+#include "messages.hpp"
 #include "shared.hpp"
 
 extern "C" {

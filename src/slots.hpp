@@ -7,7 +7,7 @@
 
 #include "core/layout.hpp"
 #include "core/meet.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

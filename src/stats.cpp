@@ -1,7 +1,7 @@
 #include "stats.hpp"
 
 #include "clock.hpp"
-#include "errors.hpp"
+#include "messages.hpp"
 #include "shared.hpp"
 
 extern "C" {

@@ -2,7 +2,7 @@
 // transaction, so that a draw touches no shared memory for them.
 #pragma once
 
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

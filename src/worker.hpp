@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coordinator.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

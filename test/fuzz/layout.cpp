@@ -1,5 +1,5 @@
 // Layout texts: whatever parses has a normal text, which parses to the same layout.
-#include "../../src/core/drawing.hpp"
+#include "../../src/core/explain.hpp"
 #include "../../src/core/layout.hpp"
 
 #include "check.hpp"
@@ -37,6 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
     FUZZ_CHECK(end_us(layout) >= layout.epoch_us);
 
     char drawing[max_drawing];
-    FUZZ_CHECK(draw_id(layout, largest, largest, drawing) < sizeof drawing);
+    FUZZ_CHECK(explain_id(layout, largest, largest, drawing) < sizeof drawing);
     return 0;
 }

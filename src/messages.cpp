@@ -1,4 +1,4 @@
-#include "errors.hpp"
+#include "messages.hpp"
 
 #include "clock.hpp"
 

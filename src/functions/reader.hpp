@@ -3,9 +3,9 @@
 
 #include "clock.hpp"
 #include "core/layout.hpp"
-#include "errors.hpp"
+#include "messages.hpp"
 #include "secret.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 #include "settings.hpp"
 
 namespace flakeid {

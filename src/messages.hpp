@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/layout.hpp"
-#include "server.hpp"
+#include "postgres.hpp"
 
 namespace flakeid {
 

@@ -1,6 +1,6 @@
-#include "reader.hpp"
+#include "functions/reader.hpp"
 
-#include "named.hpp"
+#include "functions/named.hpp"
 
 namespace flakeid {
 

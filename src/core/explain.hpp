@@ -5,11 +5,11 @@
 
 namespace flakeid {
 
-constexpr size_t max_drawing = 4096; // bytes that draw_id needs
+constexpr size_t max_drawing = 4096; // bytes that explain_id needs
 
 // Draws `id`, whose raw id is `raw`, in ASCII lines of at most 100 columns, zero-terminated;
 // returns the length. The layout's own text and what stands beside very long field names may be
 // wider.
-size_t draw_id(const Layout& layout, uint64_t id, uint64_t raw, char* out);
+size_t explain_id(const Layout& layout, uint64_t id, uint64_t raw, char* out);
 
 } // namespace flakeid

@@ -1,4 +1,4 @@
-#include "../../src/core/drawing.hpp"
+#include "../../src/core/explain.hpp"
 
 #include "layouts.hpp"
 
@@ -18,7 +18,7 @@ std::string draw(const char* name, uint64_t id, uint64_t raw)
     Layout layout;
     EXPECT_EQ(parse_layout(preset->text, strlen(preset->text), &layout).status, LayoutStatus::ok);
     char out[max_drawing];
-    const size_t length = draw_id(layout, id, raw, out);
+    const size_t length = explain_id(layout, id, raw, out);
     EXPECT_EQ(strlen(out), length);
     return out;
 }
@@ -77,7 +77,7 @@ TEST(Drawing, FarFuture)
 {
     const Layout layout = parsed("flag:1 time:60:1us sequence:2");
     char out[max_drawing];
-    draw_id(layout, (UINT64_C(1) << 62) - 1, (UINT64_C(1) << 62) - 1, out);
+    explain_id(layout, (UINT64_C(1) << 62) - 1, (UINT64_C(1) << 62) - 1, out);
     EXPECT_STREQ(out, R"(id      4611686018427387903
 layout  flag:1 time:60:1us sequence:2 epoch=1970-01-01T00:00:00Z
 
@@ -102,7 +102,7 @@ TEST(Drawing, Largest)
     ASSERT_EQ(parse_layout(text.data(), text.size(), &layout).status, LayoutStatus::ok);
     ASSERT_EQ(layout.bits, 64);
     char out[max_drawing];
-    EXPECT_LT(draw_id(layout, ~UINT64_C(0), ~UINT64_C(0), out), static_cast<size_t>(max_drawing));
+    EXPECT_LT(explain_id(layout, ~UINT64_C(0), ~UINT64_C(0), out), static_cast<size_t>(max_drawing));
 }
 
 // Whatever the layout: all 64 bits in their order, and a letter under each that a field has.
@@ -114,7 +114,7 @@ TEST(Drawing, RandomLayouts)
         const Layout layout = parsed(text);
         const uint64_t raw = random();
         char out[max_drawing];
-        ASSERT_LT(draw_id(layout, raw, raw, out), sizeof out);
+        ASSERT_LT(explain_id(layout, raw, raw, out), sizeof out);
         std::istringstream lines(out);
         std::string line, bits, letters;
         bool long_names = false;

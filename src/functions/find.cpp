@@ -2,7 +2,7 @@
 // comparisons with them, so that indexes and partition pruning serve.
 #include "clock.hpp"
 #include "member.hpp"
-#include "reader.hpp"
+#include "functions/reader.hpp"
 
 extern "C" {
 #include "nodes/makefuncs.h"

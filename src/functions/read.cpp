@@ -1,8 +1,8 @@
 // flake_timestamp and its kin: the SQL functions that read ids, and the one that composes them.
 #include "clock.hpp"
-#include "core/drawing.hpp"
-#include "errors.hpp"
-#include "reader.hpp"
+#include "core/explain.hpp"
+#include "messages.hpp"
+#include "functions/reader.hpp"
 
 using namespace flakeid;
 
@@ -101,7 +101,7 @@ FLAKEID_FUNCTION(flakeid_explain)
     const int64_t id = PG_GETARG_INT64(0);
     char drawing[max_drawing];
     const size_t length =
-        draw_id(reader.layout, static_cast<uint64_t>(id), raw_id(reader, id), drawing);
+        explain_id(reader.layout, static_cast<uint64_t>(id), raw_id(reader, id), drawing);
     const size_t without_newline = length - 1;
     return PointerGetDatum(cstring_to_text_with_len(drawing, static_cast<int>(without_newline)));
 }

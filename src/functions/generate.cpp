@@ -1,8 +1,8 @@
 // flake_next and its kin: the SQL functions that make ids.
 #include "draw.hpp"
 #include "durable.hpp"
-#include "errors.hpp"
-#include "named.hpp"
+#include "messages.hpp"
+#include "functions/named.hpp"
 
 extern "C" {
 #include "commands/extension.h"

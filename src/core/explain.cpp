@@ -1,4 +1,4 @@
-#include "drawing.hpp"
+#include "explain.hpp"
 
 #include "calendar.hpp"
 #include "text.hpp"
@@ -83,7 +83,7 @@ char letter(int field)
     return static_cast<char>('a' + field);
 }
 
-void draw_time(Pen& pen, const Layout& layout, uint64_t tick)
+void explain_time(Pen& pen, const Layout& layout, uint64_t tick)
 {
     int64_t us;
     if (tick_start_us(layout, tick, &us) && us < end_of_9999_us) {
@@ -96,7 +96,7 @@ void draw_time(Pen& pen, const Layout& layout, uint64_t tick)
 
 } // namespace
 
-size_t draw_id(const Layout& layout, uint64_t id, uint64_t raw, char* out)
+size_t explain_id(const Layout& layout, uint64_t id, uint64_t raw, char* out)
 {
     Pen pen(out);
     char text[max_layout_text];
@@ -160,7 +160,7 @@ size_t draw_id(const Layout& layout, uint64_t id, uint64_t raw, char* out)
         pen.tab(margin + widest + 20);
         pen.number(value);
         if (field.kind == FieldKind::time) {
-            draw_time(pen, layout, value);
+            explain_time(pen, layout, value);
         }
         pen.end_line();
     }

@@ -1,9 +1,9 @@
 // What layouts allow, and the settings in effect: the functions behind the views flake_layouts and
 // flake_status.
 #include "clock.hpp"
-#include "errors.hpp"
+#include "messages.hpp"
 #include "core/meet.hpp"
-#include "host.hpp"
+#include "node.hpp"
 #include "lease.hpp"
 #include "settings.hpp"
 

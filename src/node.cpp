@@ -1,4 +1,4 @@
-#include "host.hpp"
+#include "node.hpp"
 
 #include "settings.hpp"
 
