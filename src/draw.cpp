@@ -1,8 +1,11 @@
 #include "draw.hpp"
 
 #include "clock.hpp"
+#include "clock_watch.hpp"
 #include "messages.hpp"
+#include "refusals.hpp"
 #include "settings.hpp"
+#include "shared.hpp"
 #include "worker.hpp"
 
 namespace flakeid {
@@ -28,6 +31,23 @@ int64_t several_from_us;
 // How long sessions and the keeper may differ about the settings after a reload.
 constexpr int64_t settings_lag_us = us_per_s;
 
+// Since when a draw waits. It is kept between the attempts of one draw.
+class Waiting {
+public:
+    bool begun() const { return since_us_ != 0; }
+    // How long it has waited; 0 before it began.
+    int64_t us() const { return begun() ? steady_us() - since_us_ : 0; }
+    void begin()
+    {
+        if (!begun()) {
+            since_us_ = steady_us();
+        }
+    }
+
+private:
+    int64_t since_us_ = 0;
+};
+
 // Sleeps without holding anything; an interrupt ends it.
 void nap(int64_t us)
 {
@@ -40,47 +60,19 @@ void nap(int64_t us)
 
 bool outside_lease(const Generator& g, const Draw& d)
 {
-    return g.shape.has_back && (word_tick(g.shape, d.word) < g.lease_first ||
-                                word_tick(g.shape, d.word + d.count - 1) > g.lease_last);
-}
-
-[[noreturn]] void throw_no_lease(const Generator& g, int64_t now_us)
-{
-    const LeaseView view = lease_view(g.lease, g.wanted_node, g.layout.max_node);
-    const int64_t end_us = view.last_end_us;
-    const LeaseStory story = lease_story(g.lease);
-    const char* clock = moment_text(now_us);
-    const char* detail = psprintf("%s; the clock says %s.", story.for_user, clock);
-    const char* log = psprintf("%s; the clock says %s.", story.for_log, clock);
-    const bool given_back = !view.held && now_us < end_us;
-    if (end_us == 0 || given_back) {
-        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                g.wanted_node == any_node
-                    ? errmsg("no node is leased to this server")
-                    : errmsg("node %u is not leased to this server", g.wanted_node),
-                errdetail("%s", detail), errdetail_log("%s", log),
-                errhint("Ids go on by themselves as soon as the coordinator gives a lease."));
-    }
-    ereport(
-        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-        now_us >= end_us
-            ? errmsg("the lease of node %u ended at %s", view.node, moment_text(end_us))
-            : errmsg("the lease of node %u ends at %s, before the next id", view.node,
-                     moment_text(end_us)),
-        errdetail("%s", detail), errdetail_log("%s", log),
-        errhint(
-            "Ids go on by themselves as soon as the lease is renewed. Correct the clock if it is "
-            "wrong."));
+    return g.shape.has_back && (word_tick(g.shape, d.word) < g.lease.first_tick ||
+                                word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick);
 }
 
 // True when no lease can come soon: the last attempt failed for each node that the generator may
 // have.
 bool none_to_come(const Generator& g)
 {
-    if (!lease_failing(g.lease)) {
+    if (!lease_failing(g.lease.entry)) {
         return false;
     }
-    for (uint32_t node = g.first_node; g.wanted_node != any_node && node <= g.last_node; node++) {
+    for (uint32_t node = g.span.first; g.lease.wanted_node != any_node && node <= g.span.last;
+         node++) {
         const Lease* lease = lease_want(node, g.layout.max_node, true);
         if (lease == nullptr) {
             break;
@@ -93,19 +85,16 @@ bool none_to_come(const Generator& g)
 }
 
 // Waits a little for the keeper, or raises an error when it has one or took too long.
-void await_lease(Generator& g, int64_t now_us, int64_t* waiting_since)
+void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 {
-    lease_call(g.lease);
-    if (*waiting_since == 0) {
-        *waiting_since = steady_us();
-    }
+    lease_call(g.lease.entry);
+    waiting.begin();
     const bool ahead =
-        g.lease_end_us > now_us; // ids run ahead of the clock: a renewal may be due later
-    if ((!ahead && none_to_come(g)) ||
-        steady_us() - *waiting_since > settings.max_ahead_us + wait_margin_us) {
+        g.lease.end_us > now_us; // ids run ahead of the clock: a renewal may be due later
+    if ((!ahead && none_to_come(g)) || waiting.us() > settings.max_ahead_us + wait_margin_us) {
         throw_no_lease(g, now_us);
     }
-    nap(Max(lease_nap_us, (steady_us() - *waiting_since) / 4));
+    nap(Max(lease_nap_us, waiting.us() / 4));
 }
 
 // True when several ids lie so far ahead that others should come first.
@@ -136,7 +125,7 @@ Draw next(Generator& g, uint64_t last, Want want)
 uint64_t next_tick(Generator& g, Want want)
 {
     const uint64_t last = pg_atomic_read_u64(&g.slot->word);
-    if (last == closed_word || (g.lease != nullptr && !lease_holds(g, last))) {
+    if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g, last))) {
         return UINT64_MAX;
     }
     const Draw d = next(g, last, want);
@@ -151,16 +140,16 @@ bool move_on(Generator& g, Want want)
     const uint32_t start = g.node;
     uint32_t best = start;
     uint64_t least = next_tick(g, want);
-    for (uint32_t node = start == g.last_node ? g.first_node : start + 1; node != start;
-         node = node == g.last_node ? g.first_node : node + 1) {
+    for (uint32_t node = start == g.span.last ? g.span.first : start + 1; node != start;
+         node = node == g.span.last ? g.span.first : node + 1) {
         if (!set_node(g, node)) {
-            if (g.lease != nullptr) {
+            if (g.lease.entry != nullptr) {
                 continue; // its lease is not held yet
             }
             if (node < start) {
                 break;
             }
-            node = g.last_node; // no slot is left: those before have theirs
+            node = g.span.last; // no slot is left: those before have theirs
             continue;
         }
         const uint64_t tick = next_tick(g, want);
@@ -176,73 +165,29 @@ bool move_on(Generator& g, Want want)
     return best != start;
 }
 
-[[noreturn]] void throw_ahead(const Generator& g, const Draw& d, int64_t now_us)
-{
-    const int64_t start_us = word_start_us(g, d.word);
-    const char* ahead = duration_text(start_us - now_us);
-    const char* max_ahead = duration_text(settings.max_ahead_us);
-    if (g.lease != nullptr && g.lease_end_us != 0 && word_tick(g.shape, d.word) <= g.lease_first) {
-        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                errmsg("the lease of node %u begins %s ahead of the clock", g.node, ahead),
-                errdetail("%s says that it began at %s, and the clock says %s; "
-                          "flakeid.max_ahead is %s.",
-                          lease_coordinator().for_user, moment_text(start_us), moment_text(now_us),
-                          max_ahead),
-                errhint("Correct the clock of this server or of the coordinator."));
-    }
-    if (d.word <= g.limits.first) {
-        ereport(
-            ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("the horizon of database \"%s\" lies %s ahead of the clock",
-                   get_database_name(MyDatabaseId), ahead),
-            errdetail("Ids up to %s may have been issued, and the clock says %s; flakeid.max_ahead "
-                      "is %s.",
-                      moment_text(start_us), moment_text(now_us), max_ahead),
-            errhint(
-                "Correct the clock if it was set back, or wait until it has caught up. A superuser "
-                "can lower a horizon that is wrong with SELECT flake_repair_horizon()."));
-    }
-    ereport(
-        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-        errmsg("the next id of node %u lies %s ahead of the clock", g.node, ahead),
-        errdetail("Ids were drawn faster than layout \"%s\" allows, or the clock was set back; the "
-                  "clock says %s; flakeid.max_ahead is %s.",
-                  g.name, moment_text(now_us), max_ahead),
-        g.shape.has_back
-            ? errhint("Wait or correct the clock. The back field has %u of its values left.",
-                      static_cast<unsigned>(g.shape.max_back - word_back(g.shape, d.word)))
-            : errhint("Wait, correct the clock, or use a layout with a wider sequence or a span "
-                      "of nodes."));
-}
-
 // There was a coordinator a moment ago, or this session has not seen yet that there is one.
-void await_open_slot(int64_t* waiting_since)
+void await_open_slot(Waiting& waiting)
 {
-    if (*waiting_since == 0) {
-        *waiting_since = steady_us();
-    }
-    if (steady_us() - *waiting_since < settings_lag_us) {
+    waiting.begin();
+    if (waiting.us() < settings_lag_us) {
         keeper_call();
         nap(lease_nap_us);
         return;
     }
-    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("ids are made with leases only from now on"),
-            errdetail("flakeid.coordinator was set while this statement ran."),
-            errhint("Run the statement again."));
+    throw_leases_began();
 }
 
 // Waits for a lease, extends the horizon, or raises an error. Returns how long to wait before the
-// next attempt. `waiting_since` is kept between the attempts of one draw, 0 first.
-int64_t unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_since)
+// next attempt.
+int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
 {
     CHECK_FOR_INTERRUPTS();
     if (d.verdict == Verdict::exhausted) {
-        throw_exhausted(g);
+        throw_exhausted(g.layout, g.name, g.preset);
     }
-    if (g.lease != nullptr && d.verdict != Verdict::wait &&
-        (d.verdict == Verdict::issue || word_tick(g.shape, d.word) > g.lease_last)) {
-        await_lease(g, now_us, waiting_since);
+    if (g.lease.entry != nullptr && d.verdict != Verdict::wait &&
+        (d.verdict == Verdict::issue || word_tick(g.shape, d.word) > g.lease.last_tick)) {
+        await_lease(g, now_us, waiting);
         return 0;
     }
     int64_t wait_us;
@@ -250,14 +195,14 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_si
         wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
     } else {
         observe_clock();
-        wait_us = g.tick_start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
+        wait_us = g.tick.start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
         const int64_t longest = settings.max_ahead_us + wait_margin_us;
-        const int64_t waited = *waiting_since == 0 ? 0 : steady_us() - *waiting_since;
+        const int64_t waited = waiting.us();
         // The first tick after the horizon, as after a promotion, is waited for in any case.
         const bool first = d.word <= g.limits.first && wait_us <= max_generated_tick_us;
         if ((settings.when_ahead == WhenAhead::error && !first) || wait_us > longest ||
             waited > longest) {
-            throw_ahead(g, d, now_us);
+            throw_ahead(g, d.word, now_us);
         }
         wait_us = Max(wait_us, 1);
     }
@@ -267,10 +212,10 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, int64_t* waiting_si
 // The horizon is extended before its last second, so that nobody has to wait for it.
 void extend_early(Generator& g, uint64_t word, int64_t now_us)
 {
-    if (now_us < g.next_early_us && g.next_early_us - now_us <= extension_interval_us) {
+    if (now_us < g.early.next_us && g.early.next_us - now_us <= extension_interval_us) {
         return;
     }
-    g.next_early_us = now_us + extension_interval_us / 4;
+    g.early.next_us = now_us + extension_interval_us / 4;
     (void)horizon_extend(g.horizon, g.kind, stamp_of_word(g, word), now_us);
 }
 
@@ -283,7 +228,7 @@ struct Attempt {
 };
 
 // True when attempt->draw may be swapped in. Waits for a lease, but not for the clock.
-inline bool try_draw(Generator& g, Want want, int64_t* waiting_since, Attempt* attempt)
+inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt)
 {
     const int64_t now_us = wall_us();
     attempt->now_us = now_us;
@@ -292,33 +237,33 @@ inline bool try_draw(Generator& g, Want want, int64_t* waiting_since, Attempt* a
     const uint64_t last = pg_atomic_read_u64(&g.slot->word);
     attempt->last = last;
     if (unlikely(last == closed_word && g.slot->yielded)) {
-        (void)find_slot(g, g.node);
+        (void)find_slot(g, g.node); // says which layout is in the way
     }
-    if (unlikely(g.lease != nullptr)) {
+    if (unlikely(g.lease.entry != nullptr)) {
         if (unlikely(!lease_holds(g, last))) {
             view_lease(g);
-            const bool elsewhere = g.lease_end_us == 0 && g.first_node != g.last_node &&
-                                   lease_failing(g.lease) && move_on(g, want);
-            if (g.lease_end_us == 0 && !elsewhere) {
-                await_lease(g, now_us, waiting_since);
+            const bool elsewhere = g.lease.end_us == 0 && g.span.first != g.span.last &&
+                                   lease_failing(g.lease.entry) && move_on(g, want);
+            if (g.lease.end_us == 0 && !elsewhere) {
+                await_lease(g, now_us, waiting);
             }
             return false;
         }
     } else if (unlikely(last == closed_word || leases_began(g))) {
-        await_open_slot(waiting_since);
+        await_open_slot(waiting);
         return false;
     }
     const Draw d = next(g, last, want);
     attempt->draw = d;
-    if (unlikely(g.first_node != g.last_node) &&
+    if (unlikely(g.span.first != g.span.last) &&
         (d.verdict == Verdict::wait ||
          (d.verdict == Verdict::issue && word_tick(g.shape, d.word) > g.limits.now)) &&
         move_on(g, want)) {
         return false;
     }
     if (unlikely(d.verdict != Verdict::issue) ||
-        (unlikely(g.lease != nullptr) && outside_lease(g, d))) {
-        attempt->wait_us = unblock(g, d, now_us, waiting_since);
+        (unlikely(g.lease.entry != nullptr) && outside_lease(g, d))) {
+        attempt->wait_us = unblock(g, d, now_us, waiting);
         return false;
     }
     return true;
@@ -328,29 +273,29 @@ inline bool try_draw(Generator& g, Want want, int64_t* waiting_since, Attempt* a
 
 void draw_could(Generator& g)
 {
-    int64_t waiting_since = 0;
+    Waiting waiting;
     Attempt attempt;
-    while (!try_draw(g, {1, false}, &waiting_since, &attempt)) {
+    while (!try_draw(g, {1, false}, waiting, &attempt)) {
         if (attempt.wait_us > 0) {
             return;
         }
     }
-    if (attempt.draw.word > g.early_word) {
+    if (attempt.draw.word > g.early.word) {
         extend_early(g, attempt.draw.word, attempt.now_us);
     }
 }
 
 Draw draw(Generator& g, Want want)
 {
-    int64_t waiting_since = 0;
-    if (unlikely(g.first_node != g.last_node) && !want.in_one_tick) {
+    Waiting waiting;
+    if (unlikely(g.span.first != g.span.last) && !want.in_one_tick) {
         want.count = static_cast<uint32_t>(Min(want.count, max_sequence(g.shape) + 1)); // a tick's
     }
     for (;;) {
         Attempt attempt;
-        if (!try_draw(g, want, &waiting_since, &attempt)) {
+        if (!try_draw(g, want, waiting, &attempt)) {
             if (attempt.wait_us > 0) {
-                waiting_since = waiting_since == 0 ? steady_us() : waiting_since;
+                waiting.begin();
                 nap(attempt.wait_us);
             }
             continue;
@@ -360,7 +305,7 @@ Draw draw(Generator& g, Want want)
         const bool crowded = crowds_others(g, d);
         if (unlikely(crowded && now_us < several_from_us &&
                      several_from_us - now_us <= settings.max_ahead_us / 2)) {
-            waiting_since = waiting_since == 0 ? steady_us() : waiting_since;
+            waiting.begin();
             nap(several_from_us - now_us);
             continue;
         }
@@ -369,7 +314,8 @@ Draw draw(Generator& g, Want want)
             raise_to(&g.slot->most_ahead, g.limits.ahead);
         }
         if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &attempt.last, end))) {
-            if (unlikely(g.lease != nullptr ? wall_us() >= g.lease_end_us : leases_began(g))) {
+            if (unlikely(g.lease.entry != nullptr ? wall_us() >= g.lease.end_us
+                                                  : leases_began(g))) {
                 continue; // stopped before the swap, past the end of the lease or into leases
             }
             count_issued(d.count);
@@ -379,10 +325,10 @@ Draw draw(Generator& g, Want want)
             if (unlikely(word_tick(g.shape, d.word) > g.limits.now)) {
                 count_ahead(word_start_us(g, d.word) - now_us);
             }
-            if (unlikely(waiting_since != 0)) {
-                count_wait(steady_us() - waiting_since);
+            if (unlikely(waiting.begun())) {
+                count_wait(waiting.us());
             }
-            if (unlikely(d.word > g.early_word)) {
+            if (unlikely(d.word > g.early.word)) {
                 extend_early(g, d.word, now_us);
             }
             return d;
@@ -394,10 +340,10 @@ void draw_cache(Generator& g, uint32_t count)
 {
     const Draw d = draw(g, {count, false});
     const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
-    g.cached = d.word;
-    g.cached_end = d.word + d.count;
-    g.cached_from_us = word_start_us(g, g.cached_end - 1) - ahead_us;
-    g.cached_until_us = word_start_us(g, g.cached) + ahead_us;
+    g.cache.next = d.word;
+    g.cache.end = d.word + d.count;
+    g.cache.from_us = word_start_us(g, g.cache.end - 1) - ahead_us;
+    g.cache.until_us = word_start_us(g, g.cache.next) + ahead_us;
 }
 
 void ids_of_words(const Generator& g, uint64_t word, uint32_t count, uint64_t* ids)

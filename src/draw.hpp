@@ -3,6 +3,7 @@
 #pragma once
 
 #include "generator.hpp"
+#include "secret.hpp"
 
 namespace flakeid {
 
@@ -18,10 +19,10 @@ void draw_could(Generator& generator);
 inline bool in_tick(const Generator& g)
 {
     auto between = [&](int64_t now_us, int64_t end_us) {
-        return now_us >= g.tick_start_us && now_us < end_us;
+        return now_us >= g.tick.start_us && now_us < end_us;
     };
-    return (g.coarse_end_us != 0 && between(coarse_wall_us(), g.coarse_end_us)) ||
-           between(wall_us(), g.tick_end_us);
+    return (g.tick.coarse_end_us != 0 && between(coarse_wall_us(), g.tick.coarse_end_us)) ||
+           between(wall_us(), g.tick.end_us);
 }
 
 // Draws one id.
@@ -54,11 +55,11 @@ inline bool cached_word_serves(Generator& g)
         refresh_limits(g, wall_us());
     }
     auto in_time = [&](int64_t now_us) {
-        return now_us >= g.cached_from_us && now_us < g.cached_until_us;
+        return now_us >= g.cache.from_us && now_us < g.cache.until_us;
     };
-    return g.cached != g.cached_end &&
-           (g.lease == nullptr ? !leases_began(g)
-                               : lease_holds(g, pg_atomic_read_u64(&g.slot->word))) &&
+    return g.cache.next != g.cache.end &&
+           (g.lease.entry == nullptr ? !leases_began(g)
+                                     : lease_holds(g, pg_atomic_read_u64(&g.slot->word))) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 

@@ -279,6 +279,15 @@ Oid durable_file(const DurablePage& page)
     return relation_file(page.relation);
 }
 
+bool durable_look(Durable* durable)
+{
+    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    const bool known = durable_read(page, durable);
+    durable_flush(page);
+    durable_close(page);
+    return known;
+}
+
 bool durable_may_go_back(const DurablePage& page)
 {
     return made_here(RelationGetRelid(page.relation)) && replaced_here(durable_file(page));

@@ -59,15 +59,47 @@ void durable_write(const DurablePage& page, Durable durable);
 void durable_flush(const DurablePage& page);
 void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
+[[noreturn]] void throw_state_missing();
+[[noreturn]] void throw_state_lost();
+[[noreturn]] void throw_state_replaced();
+
+// Reads the numbers, and returns when they are durable. False as durable_read().
+bool durable_look(Durable* durable);
+
+struct DurableChange {
+    DurablePage page; // unlocked; to be closed when what follows is published
+    Durable durable;
+    bool changed;
+};
+
+// Lets `alter`, which is given the page and the numbers, alter them, and makes them durable. An
+// error when there are none.
+template <typename Alter>
+DurableChange durable_change(Alter alter, LOCKMODE mode = AccessShareLock)
+{
+    Durable before;
+    DurableChange change{durable_open(BUFFER_LOCK_EXCLUSIVE, mode), {}, false};
+    const bool readable = durable_read(change.page, &before);
+    if (readable) {
+        change.durable = before;
+        alter(change.page, change.durable);
+        change.changed = memcmp(&change.durable, &before, sizeof before) != 0;
+        if (change.changed) {
+            durable_write(change.page, change.durable);
+        }
+    }
+    durable_flush(change.page);
+    if (!readable) {
+        throw_state_lost();
+    }
+    return change;
+}
+
 // True when an older file comes back in the place of this one should the current transaction, or a
 // part of it, be rolled back.
 bool durable_may_go_back(const DurablePage& page);
 
 // Tells that file from others of the database.
 Oid durable_file(const DurablePage& page);
-
-[[noreturn]] void throw_state_missing();
-[[noreturn]] void throw_state_lost();
-[[noreturn]] void throw_state_replaced();
 
 } // namespace flakeid

@@ -1,7 +1,9 @@
 #include "generator.hpp"
 
 #include "clock.hpp"
+#include "clock_watch.hpp"
 #include "conninfo.hpp"
+#include "lease_settings.hpp"
 #include "messages.hpp"
 #include "node.hpp"
 #include "secret.hpp"
@@ -10,7 +12,7 @@
 
 namespace flakeid {
 
-Generator configured;
+Generator configured{};
 
 namespace {
 
@@ -31,19 +33,19 @@ Slot no_slot{{closed_word}, {0}, {}, any_node, InvalidOid, 0, false, false, ""};
 
 void drop_cache(Generator& g)
 {
-    g.cached = g.cached_end = 0;
+    g.cache.next = g.cache.end = 0;
 }
 
 // Narrows the limits to the ticks of the lease. A back field leaves them wider: draw() looks again.
 void limit_to_lease(Generator& g)
 {
-    if (g.lease_end_us == 0 || g.lease_first > g.lease_last) {
+    if (g.lease.end_us == 0 || g.lease.first_tick > g.lease.last_tick) {
         g.limits.last = 0;
         return;
     }
-    g.limits.first = Max(g.limits.first, word_of(g.shape, 0, g.lease_first, 0));
-    g.limits.last =
-        Min(g.limits.last, word_of(g.shape, g.shape.max_back, g.lease_last, max_sequence(g.shape)));
+    g.limits.first = Max(g.limits.first, word_of(g.shape, 0, g.lease.first_tick, 0));
+    g.limits.last = Min(g.limits.last, word_of(g.shape, g.shape.max_back, g.lease.last_tick,
+                                               max_sequence(g.shape)));
 }
 
 // Decodes the shared bound and floor.
@@ -66,20 +68,20 @@ void set_limits(Generator& g, uint64_t bound)
         g.limits.first = word_of(g.shape, stamp_back(floor), 0, 0);
     }
     g.limits.last = last_word(bound, stamp_us(bound));
-    g.early_word = last_word(bound, stamp_us(bound) - early_extension_us);
-    g.next_early_us = 0;
+    g.early.word = last_word(bound, stamp_us(bound) - early_extension_us);
+    g.early.next_us = 0;
     g.bound = bound;
-    if (g.cached < g.limits.first) {
+    if (g.cache.next < g.limits.first) {
         drop_cache(g);
     }
-    if (g.lease != nullptr) {
+    if (g.lease.entry != nullptr) {
         limit_to_lease(g);
     }
 }
 
 void set_clock(Generator& g, int64_t now_us)
 {
-    if (now_us < g.tick_start_us) {
+    if (now_us < g.tick.start_us) {
         observe_clock();
     }
     const int64_t tick = tick_of_us(g.layout, now_us);
@@ -92,9 +94,10 @@ void set_clock(Generator& g, int64_t now_us)
             errhint("Correct the clock, or set flakeid.layout to a layout with an earlier epoch."));
     }
     g.limits.now = static_cast<uint64_t>(tick);
-    g.tick_start_us = g.layout.epoch_us + tick * g.layout.tick_us;
-    g.tick_end_us = g.tick_start_us + g.layout.tick_us;
-    g.coarse_end_us = g.layout.tick_us < least_coarse_tick_us ? 0 : g.tick_end_us - coarse_lag_us;
+    g.tick.start_us = g.layout.epoch_us + tick * g.layout.tick_us;
+    g.tick.end_us = g.tick.start_us + g.layout.tick_us;
+    g.tick.coarse_end_us =
+        g.layout.tick_us < least_coarse_tick_us ? 0 : g.tick.end_us - coarse_lag_us;
 }
 
 void set_slot(Generator& g, uint32_t node, Slot* slot)
@@ -108,7 +111,7 @@ void set_slot(Generator& g, uint32_t node, Slot* slot)
 // The first word of a lease in a closed slot.
 uint64_t first_word(const Generator& g)
 {
-    return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease_first, 0);
+    return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease.first_tick, 0);
 }
 
 // Wants the lease of a node. False when `or_none` and all are taken.
@@ -118,9 +121,9 @@ bool set_lease(Generator& g, uint32_t node, bool or_none)
     if (lease == nullptr) {
         return false;
     }
-    g.wanted_node = node;
-    g.lease = lease;
-    g.lease_end_us = 0;
+    g.lease.wanted_node = node;
+    g.lease.entry = lease;
+    g.lease.end_us = 0;
     return true;
 }
 
@@ -142,7 +145,7 @@ void set_span(Generator& g)
     if (span.problem != nullptr) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("this host has no node number"), errdetail("%s", span.problem),
-                settings.node.source == NodeSource::any
+                node_setting.source == NodeSource::any
                     ? errhint("Set flakeid.coordinator, or flakeid.node to a number.")
                     : errhint("Set flakeid.node to a number."));
     }
@@ -151,8 +154,8 @@ void set_span(Generator& g)
     }
     // Further nodes serve flakeid.layout only, so that nobody takes generators from it.
     const bool spread = same_layout(g.layout, settings.layout);
-    g.first_node = span.first;
-    g.last_node = spread ? span.last : span.first;
+    g.span.first = span.first;
+    g.span.last = spread ? span.last : span.first;
 }
 
 // Whatever else is drawn in this database, ids of flakeid.layout come first.
@@ -160,13 +163,13 @@ void refuse_ids_of_settings(const Generator& g)
 {
     const Layout& layout = settings.layout;
     const NodeSpan span = configured_span(layout);
-    const bool any = settings.node.source == NodeSource::any;
+    const bool any = node_setting.source == NodeSource::any;
     if (span.problem != nullptr || same_slots(g.layout, layout)) {
         return;
     }
     const uint32_t any_of = any ? UINT32_MAX : bits_of_span(span.first, span.last);
     if (can_meet(id_bits(layout, span.first, any_of),
-                 id_bits(g.layout, g.first_node, any ? UINT32_MAX : 0))) {
+                 id_bits(g.layout, g.span.first, any ? UINT32_MAX : 0))) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("layout \"%s\" can make the same ids as flakeid.layout", g.name),
                 errdetail("flakeid.layout is \"%s\".", settings.layout_text),
@@ -180,6 +183,7 @@ void refuse_ids_of_settings(const Generator& g)
 void make(Generator& g)
 {
     require_good_settings();
+    require_good_node();
     if (g.layout.tick_us > max_generated_tick_us) {
         ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                 errmsg("cannot generate ids with layout \"%s\"", g.name),
@@ -190,7 +194,7 @@ void make(Generator& g)
     g.limits.ahead = static_cast<uint64_t>(settings.max_ahead_us / g.layout.tick_us);
     g.kind = g.shape.has_back ? back_horizon : plain_horizon;
     if (wall_us() >= end_us(g.layout)) {
-        throw_exhausted(g);
+        throw_exhausted(g.layout, g.name, g.preset);
     }
     set_span(g);
     if (!g.of_settings) {
@@ -198,30 +202,30 @@ void make(Generator& g)
     }
     g.horizon = horizon_attach();
     g.bound = 0;
-    g.tick_end_us = g.tick_start_us = 0;
-    g.coarse_end_us = 0;
+    g.tick.end_us = g.tick.start_us = 0;
+    g.tick.coarse_end_us = 0;
     g.stretch = Stretch{};
     if (g.layout.enciphered) {
         (void)configured_key();
     }
-    g.leases_in_force = &shared_leases()->in_force;
-    g.lease = nullptr;
-    if (settings.coordinator_problem != nullptr) {
+    g.lease.in_force = &shared_leases()->in_force;
+    g.lease.entry = nullptr;
+    if (lease_settings.coordinator_problem != nullptr) {
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("flakeid.coordinator was refused"),
-                errdetail("%s", settings.coordinator_problem), errhint("%s", coordinator_hint));
+                errdetail("%s", lease_settings.coordinator_problem),
+                errhint("%s", coordinator_hint));
     }
-    if (settings.coordinator[0] != '\0') {
-        (void)set_lease(g, settings.node.source == NodeSource::any ? any_node : g.first_node,
-                        false);
+    if (lease_settings.coordinator[0] != '\0') {
+        (void)set_lease(g, node_setting.source == NodeSource::any ? any_node : g.span.first, false);
     } else {
         warn_of_replication();
     }
-    if (g.lease != nullptr && g.wanted_node == any_node) {
-        set_slot(g, g.first_node, &no_slot);
+    if (g.lease.entry != nullptr && g.lease.wanted_node == any_node) {
+        set_slot(g, g.span.first, &no_slot);
         view_lease(g);
     } else {
-        set_slot(g, g.first_node, find_slot(g, g.first_node));
+        set_slot(g, g.span.first, find_slot(g, g.span.first));
     }
     stats_begin();
     warn_near_end(g);
@@ -256,81 +260,48 @@ uint64_t stamp_of_word(const Generator& g, uint64_t word)
     return stamp_of(word_back(g.shape, word), word_start_us(g, word));
 }
 
-void throw_exhausted(const Generator& g)
-{
-    const int64_t end = end_us(g.layout);
-    const int64_t now_us = wall_us();
-    if (now_us < end) {
-        ereport(
-            ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-            errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", g.name,
-                   get_database_name(MyDatabaseId)),
-            errdetail("The layout ends at %s.", moment_text(end)),
-            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
-                    "layout with a later end."));
-    }
-    const char* successor = g.preset != nullptr ? g.preset->successor : nullptr;
-    Layout next{};
-    const bool repeats =
-        successor != nullptr &&
-        parse_layout_or_preset(successor, strlen(successor), &next).status == LayoutStatus::ok &&
-        may_repeat(next, g.layout, now_us);
-    ereport(
-        ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-        errmsg("layout \"%s\" has been full since %s", g.name, moment_text(end)),
-        repeats ? errdetail("Its ids can still be read. The preset %s makes ids again that this "
-                            "layout made.",
-                            successor)
-                : errdetail("Its ids can still be read."),
-        repeats ? errhint("Use another layout for new tables, such as the preset %s; see column "
-                          "repeats of view flake_layouts.",
-                          successor)
-        : successor != nullptr
-            ? errhint("Use another layout, such as the preset %s.", successor)
-            : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
-}
-
 Slot* find_slot(const Generator& g, uint32_t node)
 {
-    return take_slot({&g.layout, g.name, node, g.of_settings, node != g.first_node});
+    return take_slot({&g.layout, g.name, node, g.of_settings, node != g.span.first});
 }
 
 void view_lease(Generator& g)
 {
     drop_cache(g);
-    LeaseView view = lease_view(g.lease, g.wanted_node, g.layout.max_node);
+    LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.layout.max_node);
     if (!view.same) {
-        g.lease = lease_want(g.wanted_node, g.layout.max_node, false);
-        view = lease_view(g.lease, g.wanted_node, g.layout.max_node);
+        g.lease.entry = lease_want(g.lease.wanted_node, g.layout.max_node, false);
+        view = lease_view(g.lease.entry, g.lease.wanted_node, g.layout.max_node);
     }
     if (view.held) {
-        if (g.wanted_node == any_node && (view.node != g.node || g.slot == &no_slot)) {
-            g.first_node = g.last_node = view.node;
+        if (g.lease.wanted_node == any_node && (view.node != g.node || g.slot == &no_slot)) {
+            g.span.first = g.span.last = view.node;
             set_slot(g, view.node, find_slot(g, view.node));
         }
-        g.lease_first =
+        g.lease.first_tick =
             clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
         const int64_t last = tick_of_us(g.layout, view.end_us) - 1;
-        g.lease_last = clamp_tick(g.shape, last);
+        g.lease.last_tick = clamp_tick(g.shape, last);
         view.held = last >= 0 && view.node <= g.layout.max_node &&
-                    lease_open(g.lease, view, g.slot, first_word(g));
+                    lease_open(g.lease.entry, view, g.slot, first_word(g));
     }
-    g.lease_end_us = view.held ? view.end_us : 0;
+    g.lease.end_us = view.held ? view.end_us : 0;
     g.bound = 0; // makes the limits anew
 }
 
 bool set_node(Generator& g, uint32_t node)
 {
-    const bool leased = g.lease != nullptr && node != g.wanted_node && g.wanted_node != any_node;
+    const bool leased =
+        g.lease.entry != nullptr && node != g.lease.wanted_node && g.lease.wanted_node != any_node;
     Slot* slot = find_slot(g, node);
-    if (slot == nullptr || (leased && !set_lease(g, node, node != g.first_node))) {
+    if (slot == nullptr || (leased && !set_lease(g, node, node != g.span.first))) {
         return false;
     }
     set_slot(g, node, slot);
     if (leased) {
         view_lease(g);
-        if (g.lease_end_us == 0) {
-            lease_call(g.lease);
+        if (g.lease.end_us == 0) {
+            lease_call(g.lease.entry);
             return false;
         }
         refresh_limits(g, wall_us());
@@ -375,7 +346,7 @@ void make_named(Generator& g, const char* name, size_t length)
 void refresh_limits(Generator& g, int64_t now_us)
 {
     const uint64_t bound = pg_atomic_read_u64(&g.horizon->bound[g.kind]);
-    const bool other_tick = now_us < g.tick_start_us || now_us >= g.tick_end_us;
+    const bool other_tick = now_us < g.tick.start_us || now_us >= g.tick.end_us;
     const bool other_bound = bound != g.bound;
     if (other_tick) {
         set_clock(g, now_us);
@@ -385,9 +356,9 @@ void refresh_limits(Generator& g, int64_t now_us)
     }
     if (other_tick || other_bound) {
         Limits limits = g.limits;
-        limits.last = Min(limits.last, g.early_word);
+        limits.last = Min(limits.last, g.early.word);
         // A lease is looked at with every word.
-        g.stretch = g.lease != nullptr ? Stretch{0, 0} : stretch_of(g.shape, limits);
+        g.stretch = g.lease.entry != nullptr ? Stretch{0, 0} : stretch_of(g.shape, limits);
     }
 }
 

@@ -6,13 +6,44 @@
 #include "core/step.hpp"
 #include "horizon.hpp"
 #include "lease.hpp"
-#include "secret.hpp"
 #include "postgres.hpp"
 #include "settings.hpp"
-#include "shared.hpp"
+#include "slots.hpp"
 #include "stats.hpp"
 
 namespace flakeid {
+
+// The tick Limits::now, as moments.
+struct TickNow {
+    int64_t start_us, end_us;
+    int64_t coarse_end_us; // the coarse clock tells the tick up to this moment of it
+};
+
+// When the horizon is to be extended before its end.
+struct EarlyExtension {
+    uint64_t word;   // past this one
+    int64_t next_us; // and not before this moment
+};
+
+// Words that flakeid.cache reserved and that were not issued yet.
+struct Cache {
+    uint64_t next, end;
+    int64_t from_us, until_us; // when they may be
+};
+
+// The lease of the node, as `limits` were made from it.
+struct HeldLease {
+    Lease* entry;                   // nullptr: there is no coordinator
+    int64_t end_us;                 // 0: the lease is not held
+    uint64_t first_tick, last_tick; // that lie in the lease as a whole
+    uint32_t wanted_node;           // the node, or any_node
+    pg_atomic_uint32* in_force;     // not 0: there are leases
+};
+
+// The nodes to draw from.
+struct Span {
+    uint32_t first, last;
+};
 
 // What a session keeps of one layout and node between draws: everything decoded, so that a draw
 // looks nothing up. Plain data. What the common case needs stands first.
@@ -21,29 +52,22 @@ struct Generator {
     HorizonKind kind;
     Slot* slot; // of `node`
     Horizon* horizon;
-    uint64_t bound;                     // that `limits` were made from
-    int64_t tick_start_us, tick_end_us; // the tick limits.now, as moments
-    int64_t coarse_end_us;              // the coarse clock tells the tick up to this moment of it
-    Stretch stretch;                    // of `limits`, but no word that extends the horizon early
-    uint64_t node_bits;                 // of `node`, in their place
+    uint64_t bound; // that `limits` were made from
+    TickNow tick;
+    Stretch stretch;    // of `limits`, but no word that extends the horizon early
+    uint64_t node_bits; // of `node`, in their place
     WordShape shape;
 
     Limits limits;
-    uint64_t early_word;                     // past this one, the horizon is to be extended early
-    int64_t next_early_us;                   // and not before this moment
-    uint64_t cached, cached_end;             // words reserved by flakeid.cache and not issued yet
-    int64_t cached_from_us, cached_until_us; // when they may be
+    EarlyExtension early;
+    Cache cache;
+    HeldLease lease;
+    Span span;
+    uint32_t node; // of the span, where this session is
 
-    Lease* lease;                     // of `node`; nullptr: there is no coordinator
-    int64_t lease_end_us;             // that `limits` were made from; 0: the lease is not held
-    uint64_t lease_first, lease_last; // ticks that lie in the lease as a whole
-    uint32_t wanted_node;             // `node`, or any_node
-    pg_atomic_uint32* leases_in_force;
-
-    uint32_t first_node, last_node, node; // a span, and where in it this session is
-    Oid user;                             // who it was made for
-    bool of_settings;                     // flakeid.layout, rather than a layout that was named
-    const char* name;                     // as the user named the layout
+    Oid user;         // who it was made for
+    bool of_settings; // flakeid.layout, rather than a layout that was named
+    const char* name; // as the user named the layout
     const Preset* preset;
     Layout layout;
 };
@@ -76,7 +100,7 @@ void refresh_limits(Generator& generator, int64_t now_us);
 // another layout's slots are in its way.
 Slot* find_slot(const Generator& generator, uint32_t node);
 
-// Reads the lease anew, and opens the slot for it. g.lease_end_us is 0 when it is not held.
+// Reads the lease anew, and opens the slot for it. g.lease.end_us is 0 when it is not held.
 void view_lease(Generator& generator);
 
 // Takes one node of the span; false when only spare slots are left for it, or its lease is not held
@@ -87,22 +111,20 @@ bool set_node(Generator& generator, uint32_t node);
 int64_t word_start_us(const Generator& generator, uint64_t word);
 uint64_t stamp_of_word(const Generator& generator, uint64_t word);
 
-[[noreturn]] void throw_exhausted(const Generator& generator);
-
 // True when the lease is held as generator.limits have it, and the slot is open. To be asked after
 // the word was read, so that a word and limits of two leases never come together.
 inline bool lease_holds(const Generator& g, uint64_t word)
 {
     pg_read_barrier();
-    return word != closed_word && g.lease_end_us != 0 &&
-           pg_atomic_read_u64(&g.lease->end_us) == static_cast<uint64_t>(g.lease_end_us);
+    return word != closed_word && g.lease.end_us != 0 &&
+           pg_atomic_read_u64(&g.lease.entry->end_us) == static_cast<uint64_t>(g.lease.end_us);
 }
 
 // True when leases began after a generator without one was made. To be asked after a word was
 // swapped in: then the word counts for nothing.
 inline bool leases_began(const Generator& g)
 {
-    return pg_atomic_read_u32(g.leases_in_force) != 0;
+    return pg_atomic_read_u32(g.lease.in_force) != 0;
 }
 
 } // namespace flakeid

@@ -1,10 +1,12 @@
 #include "horizon.hpp"
 
 #include "clock.hpp"
+#include "clock_watch.hpp"
 #include "durable.hpp"
 #include "messages.hpp"
-#include "lease_clock.hpp"
+#include "shared.hpp"
 #include "settings.hpp"
+#include "stats.hpp"
 
 extern "C" {
 #include "commands/extension.h"
@@ -16,6 +18,32 @@ namespace {
 
 // Allows no id, and is published all the same: 0 is not.
 constexpr uint64_t least_bound = 1;
+
+using HorizonTable = SharedTable<Horizon, max_databases>;
+
+void create(HorizonTable* table)
+{
+    pg_atomic_init_u32(&table->count, 0);
+}
+
+Shared<HorizonTable, create> shared;
+
+void make_entry(Horizon& fresh)
+{
+    pg_atomic_init_u32(&fresh.file, InvalidOid);
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        pg_atomic_init_u64(&fresh.bound[kind], 0);
+        pg_atomic_init_u64(&fresh.floor[kind], 0);
+        pg_atomic_init_u64(&fresh.extended_at[kind], 0);
+    }
+    pg_write_barrier();
+    fresh.database = MyDatabaseId;
+}
+
+bool is_mine(const Horizon& horizon)
+{
+    return horizon.database == MyDatabaseId;
+}
 
 uint64_t bound_of(Horizon* horizon, int kind)
 {
@@ -31,15 +59,6 @@ uint64_t known_stamp(Horizon* horizon, int kind)
 bool is_loaded(Horizon* horizon)
 {
     return bound_of(horizon, back_horizon) != 0;
-}
-
-void refuse_in_recovery()
-{
-    if (RecoveryInProgress()) {
-        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-                errmsg("cannot generate ids during recovery"),
-                errhint("Generate ids on the primary, or promote this server."));
-    }
 }
 
 // Of the database or the configuration, not what this session has set.
@@ -104,18 +123,16 @@ template <typename Alter>
 bool change(Horizon* horizon, Alter alter)
 {
     const bool loaded = is_loaded(horizon);
-    uint64_t floor[horizon_kinds] = {};
     uint64_t bound[horizon_kinds] = {};
-    uint64_t known[horizon_kinds] = {};
-    Durable before;
+    Oid file = InvalidOid;
+    bool other_file = false;
     const Origin here = durable_origin_here();
-    const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
-    const Oid file = durable_file(page);
-    const bool other_file = loaded && pg_atomic_read_u32(&horizon->file) != file;
-    const bool readable = durable_read(page, &before);
-    Durable durable = before;
-    bool changed = false;
-    if (readable) {
+    const DurableChange made = durable_change([&](const DurablePage& page, Durable& durable) {
+        const Durable before = durable;
+        uint64_t floor[horizon_kinds] = {};
+        uint64_t known[horizon_kinds] = {};
+        file = durable_file(page);
+        other_file = loaded && pg_atomic_read_u32(&horizon->file) != file;
         for (int kind = 0; kind < horizon_kinds; kind++) {
             bound[kind] = bound_of(horizon, kind);
             known[kind] = known_stamp(horizon, kind);
@@ -124,6 +141,10 @@ bool change(Horizon* horizon, Alter alter)
             floor[kind] = other_file && stamp > known[kind] ? stamp : 0;
         }
         alter(durable, floor);
+        if (durable.lost != 0) {
+            durable = before;
+            return;
+        }
         for (int kind = 0; kind < horizon_kinds; kind++) {
             uint64_t stamp = Max(static_cast<uint64_t>(durable.stamp[kind]), known[kind]);
             if (floor[kind] != 0) {
@@ -137,18 +158,13 @@ bool change(Horizon* horizon, Alter alter)
         if (loaded || before.lost != 0) {
             durable.origin = here; // otherwise the next one who loads it allows for what is missed
         }
-        changed = durable.lost == 0 && memcmp(&durable, &before, sizeof durable) != 0;
-        if (changed) {
-            durable_write(page, durable);
-        }
-    }
-    durable_flush(page);
-    if (!readable || durable.lost != 0) {
+    });
+    if (made.durable.lost != 0) {
         throw_state_lost();
     }
-    const bool published = loaded && !(other_file && durable_may_go_back(page));
+    const bool published = loaded && !(other_file && durable_may_go_back(made.page));
     for (int kind = 0; published && kind < horizon_kinds; kind++) {
-        const auto stamp = static_cast<uint64_t>(durable.stamp[kind]);
+        const auto stamp = static_cast<uint64_t>(made.durable.stamp[kind]);
         if (stamp > bound[kind]) {
             raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_us()));
             raise_to(&horizon->bound[kind], stamp);
@@ -157,8 +173,8 @@ bool change(Horizon* horizon, Alter alter)
     if (published) {
         pg_atomic_write_u32(&horizon->file, file);
     }
-    durable_close(page);
-    if (changed) {
+    durable_close(made.page);
+    if (made.changed) {
         count_extension();
     }
     return published;
@@ -209,22 +225,47 @@ void raise(FloorOf floor_of)
 
 } // namespace
 
-void check_leap(int64_t now_us)
+void refuse_in_recovery()
 {
-    const auto offset = static_cast<int64_t>(pg_atomic_read_u64(shared_clock_offset()));
-    const int64_t uptime = uptime_us();
-    const int64_t leap = now_us - uptime - offset;
-    if (settings.max_leap_us > 0 && leap > settings.max_leap_us) {
-        ereport(
-            ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("the wall clock ran ahead of the uptime clock by %s since the server's start",
-                   duration_text(leap)),
-            errdetail("The wall clock says %s, the uptime clock %s; flakeid.max_leap is %s.",
-                      moment_text(now_us), moment_text(uptime + offset),
-                      duration_text(settings.max_leap_us)),
-            errhint("Correct the clock. If the new time is right, run SELECT "
-                    "flake_accept_clock() as a superuser."));
+    if (RecoveryInProgress()) {
+        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                errmsg("cannot generate ids during recovery"),
+                errhint("Generate ids on the primary, or promote this server."));
     }
+}
+
+void horizon_init()
+{
+    shared.add();
+}
+
+Horizon* shared_horizon()
+{
+    HorizonTable* table = shared.get();
+    Horizon* horizon = table->find_or_take(is_mine, make_entry);
+    // When all are taken, that of a dropped database: no session of it is left.
+    for (int i = 0; horizon == nullptr && i < max_databases; i++) {
+        Horizon& other = table->entries[i];
+        const Oid database = other.database;
+        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
+            continue;
+        }
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+        horizon = table->find(is_mine);
+        if (horizon == nullptr && other.database == database) {
+            make_entry(other);
+            horizon = &other;
+        }
+        LWLockRelease(AddinShmemInitLock);
+    }
+    if (horizon == nullptr) {
+        ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                errmsg("ids were generated in %d databases already", max_databases),
+                errdetail("Every database that generated ids since the server's start counts, "
+                          "unless it was dropped."),
+                errhint("Restart the server, or spread the databases over several servers."));
+    }
+    return horizon;
 }
 
 Horizon* horizon_attach()
@@ -308,83 +349,35 @@ bool horizon_repair(int64_t now_us)
     }
     refuse_where_replaced();
     // Shuts out whoever extends; nobody else has a lock on the state.
-    Durable durable;
-    const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE, AccessExclusiveLock);
-    const bool known = durable_read(page, &durable) && durable.lost == 0;
-    for (int kind = 0; known && kind < horizon_kinds; kind++) {
-        const uint64_t stamp =
-            Max(static_cast<uint64_t>(durable.stamp[kind]), known_stamp(horizon, kind));
-        durable.stamp[kind] = static_cast<int64_t>(repaired_stamp(stamp, right_us));
-    }
-    if (known) {
-        durable_write(page, durable);
-    }
-    durable_flush(page);
-    if (!known) {
+    const DurableChange made = durable_change(
+        [&](const DurablePage&, Durable& durable) {
+            for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
+                const uint64_t stamp =
+                    Max(static_cast<uint64_t>(durable.stamp[kind]), known_stamp(horizon, kind));
+                durable.stamp[kind] = static_cast<int64_t>(repaired_stamp(stamp, right_us));
+            }
+        },
+        AccessExclusiveLock);
+    if (made.durable.lost != 0) {
         throw_state_lost();
     }
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        const auto stamp = static_cast<uint64_t>(durable.stamp[kind]);
+        const auto stamp = static_cast<uint64_t>(made.durable.stamp[kind]);
         pg_atomic_write_u64(&horizon->floor[kind], stamp);
         pg_atomic_write_u64(&horizon->bound[kind], stamp);
     }
-    pg_atomic_write_u32(&horizon->file, durable_file(page));
-    durable_close(page, AccessExclusiveLock);
+    pg_atomic_write_u32(&horizon->file, durable_file(made.page));
+    durable_close(made.page, AccessExclusiveLock);
     return true;
 }
 
-} // namespace flakeid
-
-using namespace flakeid;
-
-namespace {
-
-Datum durable_row(FunctionCallInfo fcinfo, const Durable& durable)
+bool horizon_remembered(int64_t* stamp)
 {
-    TupleDesc row;
-    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE ||
-        row->natts != durable_cells) {
-        elog(ERROR, "return type must be a row of %d numbers", durable_cells);
-    }
-    int64_t cells[durable_cells];
-    memcpy(cells, &durable, sizeof cells);
-    Datum values[durable_cells];
-    for (int i = 0; i < durable_cells; i++) {
-        values[i] = Int64GetDatum(cells[i]);
-    }
-    bool nulls[durable_cells] = {};
-    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
-}
-
-} // namespace
-
-// What flakeid.state holds from its creation or REFRESH on. What was lost is known as far as the
-// server remembers the horizon; of leases nobody knows, so that none are handed out before all that
-// there may have been have ended.
-FLAKEID_FUNCTION(flakeid_state_now)
-{
-    refuse_in_recovery();
-    Durable durable{};
-    bool known = creating_extension;
-    if (!creating_extension) {
-        const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
-        known = durable_read(page, &durable);
-        durable_flush(page);
-        durable_close(page);
-    }
     Horizon* horizon = shared_horizon();
-    durable.lost = durable.lost != 0 || !(known || is_loaded(horizon));
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        const auto known = static_cast<int64_t>(known_stamp(horizon, kind));
-        durable.stamp[kind] = Max(durable.stamp[kind], known);
+        stamp[kind] = Max(stamp[kind], static_cast<int64_t>(known_stamp(horizon, kind)));
     }
-    if (!known || creating_extension) {
-        durable.origin = durable_origin_here();
-    }
-    if (!known) {
-        durable.lease_rest_us = wall_us();
-        durable.lease_hold_s = most_lease_hold_s;
-    }
-    durable.check = static_cast<int64_t>(durable_check(durable));
-    return durable_row(fcinfo, durable);
+    return is_loaded(horizon);
 }
+
+} // namespace flakeid

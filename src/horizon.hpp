@@ -10,10 +10,29 @@
 // written but never relied on while an older state may come back in its place.
 #pragma once
 
+#include "core/stamp.hpp"
 #include "postgres.hpp"
-#include "shared.hpp"
 
 namespace flakeid {
+
+// The durable bound of one database, as far as it is published. The database changes only when it
+// was dropped; everything else is atomic.
+struct alignas(64) Horizon {
+    Oid database;
+    pg_atomic_uint32 file; // that the bound was flushed to
+    pg_atomic_uint64 bound[horizon_kinds];
+    pg_atomic_uint64 floor[horizon_kinds];
+    pg_atomic_uint64 extended_at[horizon_kinds]; // steady clock, microseconds
+};
+static_assert(sizeof(Horizon) == 64, "a horizon is one cache line");
+
+void horizon_init();
+
+// An error where ids cannot be made because the server is a standby.
+void refuse_in_recovery();
+
+// The entry of the current database, loaded or not.
+Horizon* shared_horizon();
 
 // The entry of the current database with its floor and bound loaded. An error during recovery.
 Horizon* horizon_attach();
@@ -39,7 +58,7 @@ void horizon_keep_for_0_1_0(Oid schema);
 // does. What was stamped after it is forgotten.
 bool horizon_repair(int64_t now_us);
 
-// An error when the wall clock ran ahead of the uptime clock by more than flakeid.max_leap.
-void check_leap(int64_t now_us);
+// Raises the stamps to what the server remembers of them; false when it remembers nothing.
+bool horizon_remembered(int64_t* stamp);
 
 } // namespace flakeid

@@ -8,7 +8,7 @@
 #include "messages.hpp"
 #include "node.hpp"
 #include "lease.hpp"
-#include "settings.hpp"
+#include "lease_settings.hpp"
 #include "shared.hpp"
 #include "worker.hpp"
 
@@ -68,7 +68,7 @@ void plan_renewal(Care& care, int64_t end_us)
 {
     const int64_t left_us = Max(least_renewal_us, (end_us - wall_us()) / 2);
     care.attempts.backoff_us = 0;
-    care.attempts.due_us = steady_us() + Min(settings.lease_ttl_s * us_per_s / 3, left_us);
+    care.attempts.due_us = steady_us() + Min(lease_settings.ttl_s * us_per_s / 3, left_us);
 }
 
 // True with a connection. One line in the log for each change.
@@ -82,7 +82,8 @@ bool connected()
         keeper.connecting = Attempts{};
         if (keeper.away) {
             keeper.away = false;
-            ereport(LOG, errmsg("coordinator of leases \"%s\" is back", settings.coordinator_name));
+            ereport(LOG, errmsg("coordinator of leases \"%s\" is back",
+                                lease_settings.coordinator_name));
         }
         return true;
     }
@@ -90,10 +91,10 @@ bool connected()
         postpone(keeper.connecting);
         if (!keeper.away && !worker_stopping) {
             keeper.away = true;
-            ereport(
-                LOG,
-                errmsg("coordinator of leases \"%s\" cannot be reached", settings.coordinator_name),
-                errdetail("%s.", c.text));
+            ereport(LOG,
+                    errmsg("coordinator of leases \"%s\" cannot be reached",
+                           lease_settings.coordinator_name),
+                    errdetail("%s.", c.text));
         }
     }
     return false;
@@ -112,9 +113,10 @@ void fail(Lease* lease, Care& care)
         return;
     }
     if (!lease_failing(lease) && !keeper.away) {
-        ereport(LOG,
-                errmsg("coordinator of leases \"%s\" gives no lease", settings.coordinator_name),
-                errdetail("%s.", c.text));
+        ereport(
+            LOG,
+            errmsg("coordinator of leases \"%s\" gives no lease", lease_settings.coordinator_name),
+            errdetail("%s.", c.text));
     }
     lease_set_trouble(lease, c.trouble, c.text);
     postpone(care.attempts);
@@ -132,8 +134,8 @@ bool ask_for_grant(const Lease* lease, Grant* grant)
     Coordinator& c = keeper.coordinator;
     const char* holder = server_name();
     auto ask = [&](bool any, uint32_t node) {
-        return coordinator_acquire(c, settings.realm, holder, Wish{any, node, settings.lease_ttl_s},
-                                   grant);
+        return coordinator_acquire(c, lease_settings.realm, holder,
+                                   Wish{any, node, lease_settings.ttl_s}, grant);
     };
     if (lease->wanted != any_node) {
         return ask(false, lease->wanted);
@@ -170,7 +172,7 @@ void acquire(Lease* lease, Care& care)
     }
     plan_renewal(care, grant.end_us);
     ereport(LOG, errmsg("node %u is leased to this server", grant.node),
-            errdetail("Coordinator \"%s\" gave it from %s on.", settings.coordinator_name,
+            errdetail("Coordinator \"%s\" gave it from %s on.", lease_settings.coordinator_name,
                       moment_text(grant.start_us)));
 }
 
@@ -183,7 +185,7 @@ void renew(Lease* lease, Care& care)
     memcpy(known.token, lease->token, sizeof known.token);
     int64_t end_us;
     if (!connected() ||
-        !coordinator_renew(keeper.coordinator, known, settings.lease_ttl_s, &end_us)) {
+        !coordinator_renew(keeper.coordinator, known, lease_settings.ttl_s, &end_us)) {
         care.refused = keeper.coordinator.trouble == Trouble::refused;
         fail(lease, care);
         return;
@@ -283,7 +285,7 @@ void take_settings()
 {
     LeaseTable* table = shared_leases();
     const bool wanted = has_coordinator();
-    if (keeper.serving && (!wanted || strcmp(keeper.realm, settings.realm) != 0)) {
+    if (keeper.serving && (!wanted || strcmp(keeper.realm, lease_settings.realm) != 0)) {
         release_all();
     }
     keeper.serving = false;
@@ -293,17 +295,17 @@ void take_settings()
     }
     // Leases stay when the coordinator is reached in another way. Another coordinator, which does
     // not know them, lets them run out.
-    if (keeper.conninfo != nullptr && strcmp(keeper.conninfo, settings.coordinator) != 0) {
+    if (keeper.conninfo != nullptr && strcmp(keeper.conninfo, lease_settings.coordinator) != 0) {
         coordinator_disconnect(keeper.coordinator);
         keeper.coordinator.placed = false;
         keeper.connecting = Attempts{};
         keeper.away = false;
     }
-    replace(&keeper.realm, settings.realm);
-    replace(&keeper.conninfo, settings.coordinator);
+    replace(&keeper.realm, lease_settings.realm);
+    replace(&keeper.conninfo, lease_settings.coordinator);
     keeper.coordinator.conninfo = keeper.conninfo;
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    strlcpy(table->coordinator, settings.coordinator_name, sizeof table->coordinator);
+    strlcpy(table->coordinator, lease_settings.coordinator_name, sizeof table->coordinator);
     LWLockRelease(AddinShmemInitLock);
     lease_begin_force();
     keeper.serving = true;

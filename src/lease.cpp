@@ -1,9 +1,9 @@
 #include "lease.hpp"
 
 #include "clock.hpp"
-#include "horizon.hpp"
+#include "node.hpp"
 #include "settings.hpp"
-#include "shared.hpp"
+#include "slots.hpp"
 
 extern "C" {
 #include "access/genam.h"
@@ -346,7 +346,7 @@ uint64_t lease_words(const Lease* lease)
 void warn_of_replication()
 {
     static bool warned;
-    if (warned || !settings.node.by_default || IsParallelWorker() || !takes_part_in_replication()) {
+    if (warned || !node_setting.by_default || IsParallelWorker() || !takes_part_in_replication()) {
         return;
     }
     warned = true;

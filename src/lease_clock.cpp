@@ -1,8 +1,8 @@
 #include "lease_clock.hpp"
 
 #include "clock.hpp"
+#include "clock_watch.hpp"
 #include "durable.hpp"
-#include "horizon.hpp"
 
 extern "C" {
 #include "common/hashfn.h"
@@ -36,22 +36,10 @@ Durable change(Alter alter)
                 errmsg("cannot hand out leases during recovery"),
                 errhint("Connect to the primary: target_session_attrs=read-write."));
     }
-    Durable before;
-    const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
-    const bool known = durable_read(page, &before);
-    Durable durable = before;
-    if (known) {
-        alter(durable);
-        if (memcmp(&durable, &before, sizeof durable) != 0) {
-            durable_write(page, durable);
-        }
-    }
-    durable_flush(page);
-    if (!known) {
-        throw_state_lost();
-    }
-    durable_close(page);
-    return durable;
+    const DurableChange change =
+        durable_change([&](const DurablePage&, Durable& durable) { alter(durable); });
+    durable_close(change.page);
+    return change.durable;
 }
 
 // The same as 0.1.0 had it.
@@ -65,6 +53,57 @@ int64_t lease_place_of_0_1_0(Oid history)
 }
 
 } // namespace
+
+LeaseNow lease_clock_now(int64_t hold_s)
+{
+    int64_t now_us = wall_us();
+    check_leap(now_us);
+    bool moved = false;
+    const int64_t here = lease_origin_here();
+    const Durable durable = change([&](Durable& at) {
+        now_us = Max(now_us, at.lease_clock_us);
+        moved = at.lease_origin != here && at.lease_origin != 0;
+        if (moved) {
+            at.lease_rest_us = now_us;
+        }
+        at.lease_origin = here;
+        at.lease_hold_s = Max(at.lease_hold_s, hold_s);
+        if (now_us - at.lease_clock_us >= written_every_us) {
+            at.lease_clock_us = now_us;
+        }
+    });
+    if (moved) {
+        ereport(LOG, errmsg("the coordinator of leases was promoted, copied or upgraded"),
+                errdetail(
+                    "Leases and renewals may be missing, so it hands out nothing for " INT64_FORMAT
+                    " s.",
+                    durable.lease_hold_s));
+    }
+    // Whole seconds, as everything about leases.
+    const int64_t rest_until_us =
+        (durable.lease_rest_us / us_per_s + durable.lease_hold_s + 1) * us_per_s;
+    const bool rests = durable.lease_rest_us != 0 && rest_until_us > now_us;
+    return {now_us, rests ? rest_until_us : 0};
+}
+
+void lease_clock_rest(bool begin)
+{
+    const int64_t now_us = wall_us();
+    (void)change([&](Durable& durable) {
+        durable.lease_rest_us = begin ? Max(now_us, durable.lease_clock_us) : 0;
+    });
+}
+
+int64_t lease_clock_repair()
+{
+    const int64_t now_us = wall_us();
+    int64_t ahead_us = 0;
+    (void)change([&](Durable& durable) {
+        ahead_us = Max(0, durable.lease_clock_us - now_us);
+        durable.lease_clock_us = now_us;
+    });
+    return ahead_us;
+}
 
 void lease_clock_take_over(const OldLeases& old)
 {
@@ -94,75 +133,3 @@ void lease_clock_restored(int64_t hold)
 }
 
 } // namespace flakeid
-
-using namespace flakeid;
-
-// The moment that leases are reckoned with, and until when none are handed out. Leases of the realm
-// that asks may count for so many seconds: a rest lasts as long as the longest ever did.
-FLAKEID_FUNCTION(flakeid_lease_now)
-{
-    TupleDesc row;
-    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE) {
-        elog(ERROR, "return type must be a row type");
-    }
-    const int64_t hold = PG_GETARG_INT64(0);
-    int64_t now_us = wall_us();
-    check_leap(now_us);
-    bool moved = false;
-    const int64_t here = lease_origin_here();
-    const Durable durable = change([&](Durable& at) {
-        now_us = Max(now_us, at.lease_clock_us);
-        moved = at.lease_origin != here && at.lease_origin != 0;
-        if (moved) {
-            at.lease_rest_us = now_us;
-        }
-        at.lease_origin = here;
-        at.lease_hold_s = Max(at.lease_hold_s, hold);
-        if (now_us - at.lease_clock_us >= written_every_us) {
-            at.lease_clock_us = now_us;
-        }
-    });
-    if (moved) {
-        ereport(LOG, errmsg("the coordinator of leases was promoted, copied or upgraded"),
-                errdetail(
-                    "Leases and renewals may be missing, so it hands out nothing for " INT64_FORMAT
-                    " s.",
-                    durable.lease_hold_s));
-    }
-    // Whole seconds, as everything about leases.
-    const int64_t rest_until_us =
-        (durable.lease_rest_us / us_per_s + durable.lease_hold_s + 1) * us_per_s;
-    const bool rests = durable.lease_rest_us != 0 && rest_until_us > now_us;
-    Datum values[] = {
-        TimestampTzGetDatum(now_us - us_from_1970_to_2000),
-        TimestampTzGetDatum(rest_until_us - us_from_1970_to_2000),
-    };
-    bool nulls[lengthof(values)] = {false, !rests};
-    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
-}
-
-// Begins a rest, or ends it.
-FLAKEID_FUNCTION(flakeid_lease_rest)
-{
-    const bool begin = PG_GETARG_BOOL(0);
-    const int64_t now_us = wall_us();
-    (void)change([&](Durable& durable) {
-        durable.lease_rest_us = begin ? Max(now_us, durable.lease_clock_us) : 0;
-    });
-    PG_RETURN_VOID();
-}
-
-// Lets the clock of leases go back to the wall clock; by how many microseconds it was ahead.
-FLAKEID_FUNCTION(flakeid_lease_repair_clock)
-{
-    (void)fcinfo;
-    const int64_t now_us = wall_us();
-    int64_t ahead_us = 0;
-    (void)change([&](Durable& durable) {
-        ahead_us = Max(0, durable.lease_clock_us - now_us);
-        durable.lease_clock_us = now_us;
-    });
-    auto* ahead = static_cast<Interval*>(palloc0(sizeof(Interval)));
-    ahead->time = ahead_us;
-    return IntervalPGetDatum(ahead);
-}

@@ -44,16 +44,7 @@ struct LeaseTable {
     Lease leases[max_leases];
 };
 
-inline void create_leases(LeaseTable* table)
-{
-    pg_atomic_init_u32(&table->in_force, 0);
-    for (LeaseText& text : table->texts) {
-        text.lease = -1;
-    }
-    for (Lease& lease : table->leases) {
-        pg_atomic_init_u64(&lease.end_us, 0);
-        pg_atomic_init_u64(&lease.used_at, 0);
-    }
-}
+void lease_table_init();
+LeaseTable* shared_leases();
 
 } // namespace flakeid

@@ -1,6 +1,7 @@
 #include "messages.hpp"
 
 #include "clock.hpp"
+#include "core/meet.hpp"
 
 namespace flakeid {
 
@@ -124,6 +125,40 @@ void throw_outside_layout(int64_t id, const char* name)
             errdetail("It has bits above the layout's highest field."),
             errhint("Name the layout that the id was made with, as in flake_inspect(id, '%s').",
                     id < 0 ? "randflake" : "twitter"));
+}
+
+void throw_exhausted(const Layout& layout, const char* name, const Preset* preset)
+{
+    const int64_t end = end_us(layout);
+    const int64_t now_us = wall_us();
+    if (now_us < end) {
+        ereport(
+            ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+            errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", name,
+                   get_database_name(MyDatabaseId)),
+            errdetail("The layout ends at %s.", moment_text(end)),
+            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
+                    "layout with a later end."));
+    }
+    const char* successor = preset != nullptr ? preset->successor : nullptr;
+    Layout next{};
+    const bool repeats =
+        successor != nullptr &&
+        parse_layout_or_preset(successor, strlen(successor), &next).status == LayoutStatus::ok &&
+        may_repeat(next, layout, now_us);
+    ereport(
+        ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+        errmsg("layout \"%s\" has been full since %s", name, moment_text(end)),
+        repeats ? errdetail("Its ids can still be read. The preset %s makes ids again that this "
+                            "layout made.",
+                            successor)
+                : errdetail("Its ids can still be read."),
+        repeats ? errhint("Use another layout for new tables, such as the preset %s; see column "
+                          "repeats of view flake_layouts.",
+                          successor)
+        : successor != nullptr
+            ? errhint("Use another layout, such as the preset %s.", successor)
+            : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
 }
 
 char* layout_text(const Layout& layout)

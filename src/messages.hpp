@@ -19,6 +19,8 @@ LayoutError parse_layout_or_preset(const char* text, size_t length, Layout* layo
 
 [[noreturn]] void throw_bad_layout(const LayoutError& error, const char* text, size_t length);
 [[noreturn]] void throw_node_out_of_range(uint32_t node, const Layout& layout, const char* name);
+// No id of the layout can be made any more.
+[[noreturn]] void throw_exhausted(const Layout& layout, const char* name, const Preset* preset);
 [[noreturn]] void throw_outside_layout(int64_t id, const char* name);
 
 // The normal text of a layout, palloc'ed.

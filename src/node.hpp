@@ -7,6 +7,23 @@
 
 namespace flakeid {
 
+enum class NodeSource { number, hostname, ip, any };
+
+// flakeid.node as it was written; what the host says is looked up at use.
+struct NodeSetting {
+    NodeSource source;
+    uint32_t first;
+    uint32_t last; // of a span, otherwise the same as first
+    bool by_default;
+};
+
+extern NodeSetting node_setting;
+
+void node_init();
+
+// An error when flakeid.node was not valid when the library was loaded.
+void require_good_node();
+
 // The nodes that flakeid.node stands for with this layout, or why it stands for none.
 struct NodeSpan {
     uint32_t first;

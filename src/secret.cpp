@@ -1,7 +1,12 @@
 #include "secret.hpp"
 
+#include "guc.hpp"
 #include "member.hpp"
 #include "shared.hpp"
+
+extern "C" {
+#include "common/hashfn.h"
+}
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,14 +26,155 @@ constexpr char file_hint[] =
     "the old one; for a new installation, as the user that runs the server: (umask 077; openssl "
     "rand -hex 16 > FILE)";
 
+constexpr int max_secret_marks = 1024;
+
+// Of the file of that name since the server's start.
+struct SecretMark {
+    uint64_t file; // hash of the name
+    uint64_t mark;
+};
+
+using SecretMarks = SharedTable<SecretMark, max_secret_marks>;
+
+void create(SecretMarks* marks)
+{
+    pg_atomic_init_u32(&marks->count, 0);
+}
+
+Shared<SecretMarks, create> shared;
+
+// What SHOW prints of flakeid.secret, set or not. It also takes the place of the secret in the
+// server's own copy of the setting, which its log of a changed configuration would print.
+constexpr char hidden[] = "********";
+
+char* secret_string;
+char* secret_file_string;
+
+const char* secret_file; // empty: none
+
+bool parse_secret(const char* text, size_t length, unsigned char* key, const char** reason)
+{
+    if (length == sparx_key_bytes) {
+        memcpy(key, text, sparx_key_bytes);
+        return true;
+    }
+    if (length != 2 * sparx_key_bytes) {
+        *reason = "The secret has the wrong length.";
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        const char c = text[i];
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
+        if (digit < 0) {
+            wipe(key, sparx_key_bytes);
+            *reason = "The secret has 32 characters, but not all of them are hexadecimal digits.";
+            return false;
+        }
+        key[i / 2] = static_cast<unsigned char>(i % 2 == 0 ? digit << 4 : key[i / 2] | digit);
+    }
+    return true;
+}
+
+struct SecretExtra {
+    bool present;
+    unsigned char key[sparx_key_bytes];
+};
+
+// A parallel worker is handed the hidden text, and takes what it inherited from the postmaster.
+SecretExtra inherited_secret;
+SecretExtra* current_secret;
+SecretExtra setting_secret;
+
+// Keeps the key in `extra` alone and takes it out of the server's copy of the text.
+bool check_secret(char** newval, void** extra, GucSource)
+{
+    SecretExtra secret{};
+    const size_t length = strlen(*newval);
+    GUC_check_errmsg("invalid value for parameter \"flakeid.secret\""); // not the server's, with it
+    if (IsParallelWorker() && strcmp(*newval, hidden) == 0) {
+        secret = inherited_secret;
+    } else if (length > 0) {
+        const char* reason;
+        if (!parse_secret(*newval, length, secret.key, &reason)) {
+            GUC_check_errdetail("%s", reason);
+            GUC_check_errhint("A secret is 32 hexadecimal digits, or exactly 16 characters.");
+            return false;
+        }
+        secret.present = true;
+    }
+    const bool kept = keep(secret, extra);
+    wipe(secret.key, sizeof secret.key);
+    return replace_value(newval, hidden) && kept;
+}
+
+void assign_secret(const char*, void* extra)
+{
+    auto* secret = static_cast<SecretExtra*>(extra);
+    if (!IsParallelWorker()) {
+        inherited_secret = *secret;
+    }
+    // A parallel worker's was freed already when it takes over the leader's settings.
+    if (!IsParallelWorker()) {
+        if (current_secret != nullptr && current_secret != secret) {
+            wipe(current_secret->key, sizeof current_secret->key);
+        }
+        current_secret = secret;
+    }
+    forget_key();
+    setting_secret = *secret;
+    settings.generation++;
+}
+
+const char* show_secret()
+{
+    return hidden;
+}
+
+bool check_secret_file(char** newval, void**, GucSource)
+{
+    if ((*newval)[0] != '\0' && !is_absolute_path(*newval)) {
+        GUC_check_errdetail("flakeid.secret_file must be an absolute path.");
+        return false;
+    }
+    return true;
+}
+
+void assign_secret_file(const char* newval, void*)
+{
+    secret_file = newval;
+    forget_key();
+    settings.generation++;
+}
+
+// True when `mark` is the first mark of the file of that name.
+bool same_mark(const char* file, uint64_t mark)
+{
+    const uint64_t name = hash_bytes_extended(reinterpret_cast<const unsigned char*>(file),
+                                              static_cast<int>(strlen(file)), 0);
+    const SecretMark* entry =
+        shared.get()->find_or_take([&](const SecretMark& other) { return other.file == name; },
+                                   [&](SecretMark& fresh) {
+                                       fresh = SecretMark{name, mark};
+                                   });
+    if (entry == nullptr) {
+        ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                errmsg("%d secret files were used already", max_secret_marks),
+                errhint("Restart the server."));
+    }
+    return entry->mark == mark;
+}
+
 // What is wrong with the file, under the name of a system error or, with 0, of a bad configuration.
 // Its path, `detail` and `hint` are for those who may see flakeid.secret_file, and for the log.
 [[noreturn]] void refuse_file(int system_error, const char* message, const char* detail,
                               const char* hint)
 {
     const bool shown = client_sees_settings();
-    const char* text = psprintf("%s%sThe file is \"%s\".", detail, detail[0] != '\0' ? " " : "",
-                                settings.secret_file);
+    const char* text =
+        psprintf("%s%sThe file is \"%s\".", detail, detail[0] != '\0' ? " " : "", secret_file);
     errno = system_error;
     ereport(ERROR,
             system_error != 0 ? errcode_for_file_access() : errcode(ERRCODE_CONFIG_FILE_ERROR),
@@ -84,30 +230,53 @@ void read_secret_file(const char* file, unsigned char* bytes)
 
 } // namespace
 
+void secret_init()
+{
+    DefineCustomStringVariable(
+        "flakeid.secret", "Secret of enciphered layouts.",
+        "32 hexadecimal digits or 16 characters. Needs shared_preload_libraries; "
+        "flakeid.secret_file does not.",
+        &secret_string, "", PGC_SIGHUP,
+        GUC_SUPERUSER_ONLY | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE, check_secret,
+        assign_secret, show_secret);
+    DefineCustomStringVariable("flakeid.secret_file", "File that holds the secret.",
+                               "Only its owner may have access to it.", &secret_file_string, "",
+                               PGC_SUSET, GUC_SUPERUSER_ONLY, check_secret_file, assign_secret_file,
+                               nullptr);
+    shared.add();
+}
+
+SecretSource secret_source()
+{
+    return secret_file[0] != '\0'    ? SecretSource::file
+           : !setting_secret.present ? SecretSource::none
+           : shared_preloaded()      ? SecretSource::setting
+                                     : SecretSource::not_honoured;
+}
+
 void load_key()
 {
-    const bool has_file = settings.secret_file[0] != '\0';
+    const bool has_file = secret_file[0] != '\0';
     forget_key();
-    if (has_file && settings.has_secret) {
+    if (has_file && setting_secret.present) {
         ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
                 errmsg("flakeid.secret and flakeid.secret_file are both set"),
                 errhint("Remove one of them; flakeid.secret_file is the recommended way."));
     }
     if (has_file) {
         unsigned char bytes[sparx_key_bytes];
-        read_secret_file(settings.secret_file, bytes);
+        read_secret_file(secret_file, bytes);
         sparx_expand(bytes, &expanded_secret.key);
         wipe(bytes, sizeof bytes);
-        if (!shared_secret_mark(settings.secret_file,
-                                sparx_encrypt(expanded_secret.key, marked_block))) {
+        if (!same_mark(secret_file, sparx_encrypt(expanded_secret.key, marked_block))) {
             forget_key();
             refuse_file(0, "the secret file has changed since the server first read it",
                         "Ids enciphered with one secret cannot be read with another.",
                         "Put the old secret back. To change to a new one on purpose, write it to "
                         "a new file and set flakeid.secret_file to that.");
         }
-    } else if (settings.has_secret) {
-        if (!settings.preloaded) {
+    } else if (setting_secret.present) {
+        if (!shared_preloaded()) {
             ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
                     errmsg("flakeid.secret needs flakeid in shared_preload_libraries"),
                     errdetail("Without it every role can see the secret with SHOW."),
@@ -115,7 +284,7 @@ void load_key()
                             "which needs no preloading, or add flakeid to shared_preload_libraries "
                             "and restart the server."));
         }
-        sparx_expand(settings.secret, &expanded_secret.key);
+        sparx_expand(setting_secret.key, &expanded_secret.key);
     } else {
         ereport(
             ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -7,6 +7,11 @@
 
 namespace flakeid {
 
+void secret_init();
+
+enum class SecretSource { none, file, setting, not_honoured };
+SecretSource secret_source();
+
 // The expanded secret of the settings of a generation; 0: of none.
 struct ExpandedSecret {
     SparxKey key;

@@ -1,9 +1,6 @@
 #include "shared.hpp"
 
-#include "clock.hpp"
-
 extern "C" {
-#include "common/hashfn.h"
 #include "storage/dsm.h"
 }
 
@@ -16,6 +13,9 @@ namespace {
 constexpr char header_name[] = "flakeid";
 constexpr size_t header_size = 128;
 constexpr char memory_name[] = "flakeid memory";
+
+// Processors fetch cache lines in pairs: no two parts share one.
+constexpr size_t part_alignment = 128;
 
 // Raised when the meaning of the memory changes.
 #ifndef FLAKEID_SHARED_VERSION
@@ -30,42 +30,42 @@ struct Header {
 };
 static_assert(sizeof(Header) <= header_size, "the size of the header is fixed for ever");
 
-constexpr int max_secret_marks = 1024;
-
-struct SecretMark {
-    uint64_t file; // hash of the name
-    uint64_t mark;
-};
-
-struct Shared {
-    pg_atomic_uint32 horizon_count;
-    pg_atomic_uint32 secret_mark_count;
-    pg_atomic_uint64 clock_offset;
-    Stats stats;
-    LeaseTable leases;
-    SecretMark secret_marks[max_secret_marks];
-    Horizon horizons[max_horizons];
-    SlotTable slots;
-};
-
-Shared* shared;
+SharedPart* first_part;
+SharedPart* last_part;
+bool attached;
 bool preloaded; // the library, by the server
 
 shmem_request_hook_type previous_request_hook;
 shmem_startup_hook_type previous_startup_hook;
 
-void initialize(Shared* memory)
+size_t part_size(const SharedPart& part)
 {
-    memset(static_cast<void*>(memory), 0, sizeof *memory);
-    pg_atomic_init_u32(&memory->horizon_count, 0);
-    pg_atomic_init_u32(&memory->secret_mark_count, 0);
-    pg_atomic_init_u64(&memory->clock_offset, static_cast<uint64_t>(wall_us() - uptime_us()));
-    stats_create(&memory->stats);
-    create_leases(&memory->leases);
-    pg_atomic_init_u32(&memory->slots.count, 0);
-    for (pg_atomic_uint32& place : memory->slots.index) {
-        pg_atomic_init_u32(&place, 0);
+    return TYPEALIGN(part_alignment, part.size());
+}
+
+size_t memory_size()
+{
+    size_t size = part_alignment;
+    for (const SharedPart* part = first_part; part != nullptr; part = part->next) {
+        size += part_size(*part);
     }
+    return size;
+}
+
+void use(void* memory, bool create)
+{
+    if (create) {
+        memset(memory, 0, memory_size());
+    }
+    auto* at = reinterpret_cast<char*>(TYPEALIGN(part_alignment, memory));
+    for (SharedPart* part = first_part; part != nullptr; part = part->next) {
+        if (create) {
+            part->create(at);
+        }
+        part->memory = at;
+        at += part_size(*part);
+    }
+    attached = true;
 }
 
 [[noreturn]] void throw_other_version(const char* detail)
@@ -103,32 +103,25 @@ void* make_memory(bool named_for_ever, Action action)
     return made;
 }
 
-Shared* in_main_memory()
+void* in_main_memory(bool* found)
 {
-    bool found;
-    auto* memory = static_cast<Shared*>(ShmemInitStruct(memory_name, sizeof(Shared), &found));
-    if (!found) {
-        initialize(memory);
-    }
-    return memory;
+    return ShmemInitStruct(memory_name, memory_size(), found);
 }
 
 // Stays as long as the server runs, and mapped as long as the session does.
-Shared* in_segment(dsm_handle* handle)
+void* in_segment(dsm_handle* handle, bool* found)
 {
-    const bool found = *handle != DSM_HANDLE_INVALID;
-    dsm_segment* segment = found ? dsm_attach(*handle) : dsm_create(sizeof(Shared), 0);
+    *found = *handle != DSM_HANDLE_INVALID;
+    dsm_segment* segment = *found ? dsm_attach(*handle) : dsm_create(memory_size(), 0);
     if (segment == nullptr) {
         elog(ERROR, "shared memory segment of flakeid is gone");
     }
-    auto* memory = static_cast<Shared*>(dsm_segment_address(segment));
-    if (!found) {
-        initialize(memory);
+    if (!*found) {
         dsm_pin_segment(segment);
         *handle = dsm_segment_handle(segment);
     }
     dsm_pin_mapping(segment);
-    return memory;
+    return dsm_segment_address(segment);
 }
 
 // AddinShmemInitLock must be held.
@@ -149,20 +142,11 @@ void create_or_find()
         throw_other_version(psprintf("Its shared memory has format %u, this library has format %u.",
                                      header->version, shared_version));
     }
-    shared = static_cast<Shared*>(make_memory(false, [=] {
-        return static_cast<void*>(header->preloaded ? in_main_memory()
-                                                    : in_segment(&header->segment));
-    }));
-}
-
-Shared* attach()
-{
-    if (unlikely(shared == nullptr)) {
-        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        create_or_find();
-        LWLockRelease(AddinShmemInitLock);
-    }
-    return shared;
+    bool found;
+    void* memory = make_memory(false, [&] {
+        return header->preloaded ? in_main_memory(&found) : in_segment(&header->segment, &found);
+    });
+    use(memory, !found);
 }
 
 void request_memory()
@@ -171,7 +155,7 @@ void request_memory()
         previous_request_hook();
     }
     RequestAddinShmemSpace(header_size);
-    RequestAddinShmemSpace(sizeof(Shared));
+    RequestAddinShmemSpace(memory_size());
 }
 
 void create_memory()
@@ -184,122 +168,26 @@ void create_memory()
     LWLockRelease(AddinShmemInitLock);
 }
 
-// The entry that `matches` accepts, otherwise nullptr.
-template <typename Entry, typename Matches>
-Entry* find(Entry* entries, pg_atomic_uint32* count, Matches matches)
-{
-    const uint32_t taken = pg_atomic_read_u32(count);
-    pg_read_barrier();
-    for (uint32_t i = 0; i < taken; i++) {
-        if (matches(entries[i])) {
-            pg_read_barrier();
-            return &entries[i];
-        }
-    }
-    return nullptr;
-}
-
-// The same, or a new one made by `fill` while fewer than `limit` are taken.
-template <typename Entry, typename Matches, typename Fill>
-Entry* find_or_take(Entry* entries, pg_atomic_uint32* count, uint32_t limit, Matches matches,
-                    Fill fill)
-{
-    Entry* entry = find(entries, count, matches);
-    if (entry == nullptr) {
-        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        entry = find(entries, count, matches);
-        const uint32_t taken = pg_atomic_read_u32(count);
-        if (entry == nullptr && taken < limit) {
-            entry = &entries[taken];
-            fill(*entry);
-            pg_write_barrier();
-            pg_atomic_write_u32(count, taken + 1);
-        }
-        LWLockRelease(AddinShmemInitLock);
-    }
-    return entry;
-}
-
 } // namespace
 
-SlotTable* shared_slots()
+void shared_add(SharedPart* part)
 {
-    return &attach()->slots;
+    (last_part == nullptr ? first_part : last_part->next) = part;
+    last_part = part;
 }
 
-Horizon* shared_horizon()
+bool shared_preloaded()
 {
-    Shared* memory = attach();
-    auto mine = [](const Horizon& other) { return other.database == MyDatabaseId; };
-    auto fill = [](Horizon& fresh) {
-        pg_atomic_init_u32(&fresh.file, InvalidOid);
-        for (int kind = 0; kind < horizon_kinds; kind++) {
-            pg_atomic_init_u64(&fresh.bound[kind], 0);
-            pg_atomic_init_u64(&fresh.floor[kind], 0);
-            pg_atomic_init_u64(&fresh.extended_at[kind], 0);
-        }
-        pg_write_barrier();
-        fresh.database = MyDatabaseId;
-    };
-    Horizon* horizon =
-        find_or_take(memory->horizons, &memory->horizon_count, max_horizons, mine, fill);
-    // When all are taken, that of a dropped database: no session of it is left.
-    for (int i = 0; horizon == nullptr && i < max_horizons; i++) {
-        Horizon& other = memory->horizons[i];
-        const Oid database = other.database;
-        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
-            continue;
-        }
+    return preloaded;
+}
+
+void shared_attach()
+{
+    if (!attached) {
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        horizon = find(memory->horizons, &memory->horizon_count, mine);
-        if (horizon == nullptr && other.database == database) {
-            fill(other);
-            horizon = &other;
-        }
+        create_or_find();
         LWLockRelease(AddinShmemInitLock);
     }
-    if (horizon == nullptr) {
-        ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                errmsg("ids were generated in %d databases already", max_horizons),
-                errdetail("Every database that generated ids since the server's start counts, "
-                          "unless it was dropped."),
-                errhint("Restart the server, or spread the databases over several servers."));
-    }
-    return horizon;
-}
-
-bool shared_secret_mark(const char* file, uint64_t mark)
-{
-    Shared* memory = attach();
-    const uint64_t name = hash_bytes_extended(reinterpret_cast<const unsigned char*>(file),
-                                              static_cast<int>(strlen(file)), 0);
-    const SecretMark* entry = find_or_take(
-        memory->secret_marks, &memory->secret_mark_count, max_secret_marks,
-        [&](const SecretMark& other) { return other.file == name; },
-        [&](SecretMark& fresh) {
-            fresh = SecretMark{name, mark};
-        });
-    if (entry == nullptr) {
-        ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                errmsg("%d secret files were used already", max_secret_marks),
-                errhint("Restart the server."));
-    }
-    return entry->mark == mark;
-}
-
-pg_atomic_uint64* shared_clock_offset()
-{
-    return &attach()->clock_offset;
-}
-
-Stats* shared_stats()
-{
-    return &attach()->stats;
-}
-
-LeaseTable* shared_leases()
-{
-    return &attach()->leases;
 }
 
 void shared_init()

@@ -1,50 +1,59 @@
-// What all sessions and databases of the server share.
+// The memory that all sessions and databases of the server share: where it is, and whose part is
+// where.
 //
 // A small header has a name for ever. The rest stands in the server's main memory when the library
 // is preloaded, and otherwise in a segment of its own that the first session makes: other
 // extensions need the little that the main memory has to spare.
 //
-// Locking: AddinShmemInitLock is held to create the memory, to take a slot, a horizon or a secret's
-// mark, and never longer: nothing waits, reads a file or writes under it, but that the segment is
-// made. Keys are read without a lock below the counts, which are raised last; they do not change
-// once taken, but for a horizon of a dropped database, which may become another's. Everything else
-// is atomic.
+// Locking: AddinShmemInitLock is held to create the memory and to take an entry of a table in it,
+// and never longer: nothing waits, reads a file or writes under it, but that the segment is made.
 #pragma once
 
-#include "core/stamp.hpp"
-#include "lease_table.hpp"
 #include "postgres.hpp"
-#include "slots.hpp"
-#include "stats.hpp"
 
 namespace flakeid {
 
-// The durable bound of one database, as far as it is published (horizon.hpp).
-struct alignas(64) Horizon {
-    Oid database;
-    pg_atomic_uint32 file; // that the bound was flushed to
-    pg_atomic_uint64 bound[horizon_kinds];
-    pg_atomic_uint64 floor[horizon_kinds];
-    pg_atomic_uint64 extended_at[horizon_kinds]; // steady clock, microseconds
+// Databases of one server that may make ids, dropped ones left out.
+constexpr int max_databases = 256;
+
+// What one owner keeps there. `create` is given zeroed memory.
+struct SharedPart {
+    size_t (*size)();
+    void (*create)(void* memory);
+    SharedPart* next;
+    void* memory; // of this session; nullptr: not attached yet
 };
-static_assert(sizeof(Horizon) == 64, "a horizon is one cache line");
 
-constexpr int max_horizons = 256;
+// Every session adds the same parts in the same order, when the library is loaded.
+void shared_add(SharedPart* part);
 
-SlotTable* shared_slots();
+// After all parts were added.
+void shared_init();
 
-// The entry of the current database.
-Horizon* shared_horizon();
+// True when the library is in shared_preload_libraries.
+bool shared_preloaded();
 
-// True when `mark` is the mark of the file of that name since the server's start.
-bool shared_secret_mark(const char* file, uint64_t mark);
+// Attaches this session to the memory.
+void shared_attach();
 
-// Wall clock minus uptime clock when the server started, or as flake_accept_clock() set it.
-pg_atomic_uint64* shared_clock_offset();
+// The part of one type; `create` is given it zeroed.
+template <typename T, void (*create)(T*)>
+class Shared {
+public:
+    void add() { shared_add(&part_); }
 
-Stats* shared_stats();
+    T* get()
+    {
+        if (unlikely(part_.memory == nullptr)) {
+            shared_attach();
+        }
+        return static_cast<T*>(part_.memory);
+    }
 
-LeaseTable* shared_leases();
+private:
+    SharedPart part_ = {[] { return sizeof(T); },
+                        [](void* memory) { create(static_cast<T*>(memory)); }, nullptr, nullptr};
+};
 
 // Makes it at least `value`.
 inline void raise_to(pg_atomic_uint64* shared, uint64_t value)
@@ -54,6 +63,47 @@ inline void raise_to(pg_atomic_uint64* shared, uint64_t value)
     }
 }
 
-void shared_init();
+// A table whose entries are taken one after another and stay. They are read without a lock below
+// the count, which is raised last.
+template <typename Entry, int limit>
+struct SharedTable {
+    pg_atomic_uint32 count;
+    Entry entries[limit];
+
+    // The entry that `matches` accepts, otherwise nullptr.
+    template <typename Matches>
+    Entry* find(Matches matches)
+    {
+        const uint32_t taken = pg_atomic_read_u32(&count);
+        pg_read_barrier();
+        for (uint32_t i = 0; i < taken; i++) {
+            if (matches(entries[i])) {
+                pg_read_barrier();
+                return &entries[i];
+            }
+        }
+        return nullptr;
+    }
+
+    // The same, or a new one made by `fill`; nullptr when all are taken.
+    template <typename Matches, typename Fill>
+    Entry* find_or_take(Matches matches, Fill fill)
+    {
+        Entry* entry = find(matches);
+        if (entry == nullptr) {
+            LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+            entry = find(matches);
+            const uint32_t taken = pg_atomic_read_u32(&count);
+            if (entry == nullptr && taken < limit) {
+                entry = &entries[taken];
+                fill(*entry);
+                pg_write_barrier();
+                pg_atomic_write_u32(&count, taken + 1);
+            }
+            LWLockRelease(AddinShmemInitLock);
+        }
+        return entry;
+    }
+};
 
 } // namespace flakeid

@@ -1,6 +1,7 @@
 #include "slots.hpp"
 
 #include "core/step.hpp"
+#include "lease_table.hpp"
 #include "messages.hpp"
 #include "shared.hpp"
 
@@ -12,8 +13,26 @@ namespace flakeid {
 
 namespace {
 
-static_assert(spare_slots >= preset_count * max_horizons,
+constexpr int index_size = 2 * max_slots;
+
+static_assert(spare_slots >= preset_count * max_databases,
               "room for every preset in every database");
+
+struct SlotTable {
+    pg_atomic_uint32 count;
+    pg_atomic_uint32 index[index_size]; // by hash of the key: number of the slot + 1
+    Slot slots[max_slots];
+};
+
+void create(SlotTable* table)
+{
+    pg_atomic_init_u32(&table->count, 0);
+    for (pg_atomic_uint32& place : table->index) {
+        pg_atomic_init_u32(&place, 0);
+    }
+}
+
+Shared<SlotTable, create> shared;
 
 SlotKey slot_key(const Layout& layout, uint32_t node)
 {
@@ -54,13 +73,13 @@ IdBits bits_of_key(const SlotKey& key)
 
 uint32_t first_place(const SlotKey& key)
 {
-    return hash_bytes(reinterpret_cast<const unsigned char*>(&key), sizeof key) % slot_index_size;
+    return hash_bytes(reinterpret_cast<const unsigned char*>(&key), sizeof key) % index_size;
 }
 
 // The slot of a key, or nullptr and the place of the index where it belongs.
 Slot* find(SlotTable& table, const SlotKey& key, uint32_t* place)
 {
-    for (*place = first_place(key);; *place = (*place + 1) % slot_index_size) {
+    for (*place = first_place(key);; *place = (*place + 1) % index_size) {
         const uint32_t number = pg_atomic_read_u32(&table.index[*place]);
         if (number == 0) {
             return nullptr;
@@ -175,6 +194,11 @@ Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted
 
 } // namespace
 
+void slots_init()
+{
+    shared.add();
+}
+
 uint64_t slot_tick(const SlotKey& key, uint64_t word)
 {
     const uint64_t tick = word >> key.sequence_bits;
@@ -183,7 +207,7 @@ uint64_t slot_tick(const SlotKey& key, uint64_t word)
 
 Slot* take_slot(const SlotWanted& wanted)
 {
-    SlotTable& table = *shared_slots();
+    SlotTable& table = *shared.get();
     const SlotKey key = slot_key(*wanted.layout, wanted.node);
     uint32_t place;
     Slot* slot = find(table, key, &place);
@@ -220,7 +244,7 @@ Slot* take_slot(const SlotWanted& wanted)
 
 Slot* taken_slots(uint32_t* count)
 {
-    SlotTable* table = shared_slots();
+    SlotTable* table = shared.get();
     *count = pg_atomic_read_u32(&table->count);
     pg_read_barrier();
     return table->slots;

@@ -51,13 +51,8 @@ static_assert(sizeof(Slot) == 256, "a slot is two pairs of cache lines");
 // slots alone. So nobody can take the room of another.
 constexpr int max_slots = 8192;
 constexpr int spare_slots = 4096;
-constexpr int slot_index_size = 2 * max_slots;
 
-struct SlotTable {
-    pg_atomic_uint32 count;
-    pg_atomic_uint32 index[slot_index_size]; // by hash of the key: number of the slot + 1
-    Slot slots[max_slots];
-};
+void slots_init();
 
 struct SlotWanted {
     const Layout* layout;

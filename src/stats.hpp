@@ -9,20 +9,17 @@ namespace flakeid {
 // In shared memory; all since `reset_at`.
 struct Stats {
     pg_atomic_uint64 issued;
-    pg_atomic_uint64 largest_ahead_us; // that an id was stamped before the wall clock
+    pg_atomic_uint64 largest_ahead_us; // that an id was stamped ahead of the wall clock
     pg_atomic_uint64 waits;            // draws that had to wait
     pg_atomic_uint64 waited_us;
     pg_atomic_uint64 set_backs; // of the wall clock, as far as they were seen
     pg_atomic_uint64 largest_set_back_us;
     pg_atomic_uint64 extensions; // of horizons
     pg_atomic_uint64 reset_at;   // TimestampTz
-
-    // To tell set-backs and leaps: wall clock minus uptime clock as last seen.
-    pg_atomic_uint64 latest_offset;
-    pg_atomic_uint64 logged_at; // steady clock
 };
 
-void stats_create(Stats* stats);
+void stats_init();
+Stats* shared_stats();
 
 // What this session issued and did not add up yet. Adding up begins with stats_begin().
 extern uint64_t issued_here;
@@ -37,9 +34,11 @@ inline void count_issued(uint32_t count)
 void count_ahead(int64_t us);
 void count_wait(int64_t us);
 void count_extension();
+void count_set_back(int64_t us);
 
-// Compares the wall clock with the uptime clock, counts and logs what happened to it. Called when a
-// session sees the wall clock go back, and with every extension.
-void observe_clock();
+// Adds up what this session issued.
+void stats_add_up();
+
+void stats_reset();
 
 } // namespace flakeid

@@ -3,7 +3,7 @@
 #include "clock.hpp"
 #include "core/layout.hpp"
 #include "lease.hpp"
-#include "settings.hpp"
+#include "lease_settings.hpp"
 #include "shared.hpp"
 
 extern "C" {

@@ -1,22 +1,8 @@
 #include "stamp.hpp"
 
+#include <algorithm>
+
 namespace flakeid {
-
-namespace {
-
-template <typename T>
-T smaller(T a, T b)
-{
-    return a < b ? a : b;
-}
-
-template <typename T>
-T larger(T a, T b)
-{
-    return a > b ? a : b;
-}
-
-} // namespace
 
 uint64_t floor_at_start(uint64_t kept, const Origin& wrote, const Origin& here, int64_t now_us,
                         int64_t reach_us)
@@ -24,15 +10,15 @@ uint64_t floor_at_start(uint64_t kept, const Origin& wrote, const Origin& here, 
     uint64_t floor = kept;
     if (!same_origin(wrote, here)) {
         const int64_t missed = stamp_us(kept) + extension_us + max_generated_tick_us;
-        floor = stamp_of(stamp_back(kept), larger(missed, now_us + reach_us));
+        floor = stamp_of(stamp_back(kept), std::max(missed, now_us + reach_us));
     }
-    return larger(floor, UINT64_C(1));
+    return std::max(floor, UINT64_C(1));
 }
 
 uint64_t wanted_stamp(uint64_t needed, int64_t now_us, int64_t max_ahead_us)
 {
-    const int64_t us = smaller(stamp_us(needed) + extension_us, now_us + max_ahead_us);
-    return larger(needed, stamp_of(stamp_back(needed), us));
+    const int64_t us = std::min(stamp_us(needed) + extension_us, now_us + max_ahead_us);
+    return std::max(needed, stamp_of(stamp_back(needed), us));
 }
 
 Extension extension(uint64_t page, uint64_t bound, uint64_t needed, uint64_t wanted,
@@ -50,7 +36,7 @@ Extension extension(uint64_t page, uint64_t bound, uint64_t needed, uint64_t wan
 
 uint64_t raised_stamp(uint64_t page, uint64_t bound, uint64_t floor)
 {
-    return larger(page, larger(floor, bound + 1));
+    return std::max(page, std::max(floor, bound + 1));
 }
 
 uint64_t repaired_stamp(uint64_t stamp, int64_t right_us)

@@ -1,20 +1,10 @@
 #include "step.hpp"
 
+#include <algorithm>
+
 namespace flakeid {
 
 namespace {
-
-template <typename T>
-T smaller(T a, T b)
-{
-    return a < b ? a : b;
-}
-
-template <typename T>
-T larger(T a, T b)
-{
-    return a > b ? a : b;
-}
 
 int bits_of(uint64_t mask)
 {
@@ -43,11 +33,11 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
 {
     const uint64_t last_of_sequence = max_sequence(shape);
     const uint64_t reach = limits.now + limits.ahead;
-    const uint64_t highest_tick = smaller(reach, shape.max_tick);
-    const uint64_t start = larger(last, limits.first);
+    const uint64_t highest_tick = std::min(reach, shape.max_tick);
+    const uint64_t start = std::max(last, limits.first);
     uint64_t back = word_back(shape, start);
     // No id is ever issued past the limits: the clock was further than it is now.
-    const uint64_t furthest = limits.now + larger(limits.ahead, limits.others_ahead);
+    const uint64_t furthest = limits.now + std::max(limits.ahead, limits.others_ahead);
     const bool raise =
         shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;
     const uint64_t end = word_of(shape, back, shape.max_tick, last_of_sequence);
@@ -55,11 +45,11 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
         (!raise && (last >= end || start > end))) {
         return {Verdict::exhausted, 0, start, 0};
     }
-    uint64_t word = larger(last + 1, limits.first);
+    uint64_t word = std::max(last + 1, limits.first);
     if (raise) {
         back++;
     }
-    word = larger(word, word_of(shape, back, limits.now, 0));
+    word = std::max(word, word_of(shape, back, limits.now, 0));
     if (want.in_one_tick && word_sequence(shape, word) + want.count - 1 > last_of_sequence) {
         if (word_tick(shape, word) == shape.max_tick) {
             return {Verdict::exhausted, 0, word, 0};
@@ -71,7 +61,7 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
         return {Verdict::wait, 0, word, tick - highest_tick};
     }
     const uint64_t highest =
-        smaller(word_of(shape, back, highest_tick, last_of_sequence), limits.last);
+        std::min(word_of(shape, back, highest_tick, last_of_sequence), limits.last);
     const uint64_t needed = want.in_one_tick ? want.count - 1 : 0;
     if (word > highest || highest - word < needed) {
         return {Verdict::extend, 0, word, 0};
@@ -84,7 +74,7 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
 Stretch stretch_of(const WordShape& shape, const Limits& limits)
 {
     const uint64_t first = word_of(shape, word_back(shape, limits.last), limits.now, 0);
-    const uint64_t end = smaller(first + max_sequence(shape), limits.last);
+    const uint64_t end = std::min(first + max_sequence(shape), limits.last);
     const bool empty = limits.now > shape.max_tick || limits.first > first || end < first;
     return {first, empty ? 0 : end - first};
 }

@@ -1,12 +1,7 @@
 // flake_next and its kin: the SQL functions that make ids.
 #include "draw.hpp"
-#include "durable.hpp"
 #include "messages.hpp"
 #include "functions/named.hpp"
-
-extern "C" {
-#include "commands/extension.h"
-}
 
 using namespace flakeid;
 
@@ -40,7 +35,7 @@ uint64_t next_word(Generator& g)
     if (!cached_word_serves(g)) {
         draw_cache(g, static_cast<uint32_t>(settings.cache));
     }
-    return g.cached++;
+    return g.cache.next++;
 }
 
 uint32_t positive_count(FunctionCallInfo fcinfo, int32 least)
@@ -144,34 +139,4 @@ FLAKEID_FUNCTION(flakeid_prepare)
         draw_could(g);
     }
     return static_cast<Datum>(0);
-}
-
-FLAKEID_FUNCTION(flakeid_raise_horizon)
-{
-    const TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);
-    if (TIMESTAMP_NOT_FINITE(moment) || us_since_1970(moment) > last_stamp_us) {
-        ereport(
-            ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-            errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
-    }
-    // The install script of 0.1.0 takes in what was issued before a DROP EXTENSION.
-    if (creating_extension && durable_missing()) {
-        horizon_keep_for_0_1_0(get_func_namespace(fcinfo->flinfo->fn_oid));
-    } else {
-        horizon_raise(us_since_1970(moment));
-    }
-    PG_RETURN_VOID();
-}
-
-FLAKEID_FUNCTION(flakeid_repair_horizon)
-{
-    (void)fcinfo;
-    return BoolGetDatum(horizon_repair(wall_us()));
-}
-
-FLAKEID_FUNCTION(flakeid_accept_clock)
-{
-    (void)fcinfo;
-    pg_atomic_write_u64(shared_clock_offset(), static_cast<uint64_t>(wall_us() - uptime_us()));
-    PG_RETURN_VOID();
 }

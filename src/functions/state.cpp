@@ -1,9 +1,12 @@
-// What pg_dump carries of the durable state, and what a restore does with it.
+// What flakeid.state holds at its creation, what pg_dump carries of it, and what a restore does
+// with that.
+#include "clock.hpp"
 #include "durable.hpp"
 #include "horizon.hpp"
 #include "lease_clock.hpp"
 
 extern "C" {
+#include "commands/extension.h"
 #include "commands/trigger.h"
 }
 
@@ -25,18 +28,56 @@ uint64_t stamp_argument(int64_t value, bool with_back)
     return stamp;
 }
 
+Datum durable_row(FunctionCallInfo fcinfo, const Durable& durable)
+{
+    TupleDesc row;
+    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE ||
+        row->natts != durable_cells) {
+        elog(ERROR, "return type must be a row of %d numbers", durable_cells);
+    }
+    int64_t cells[durable_cells];
+    memcpy(cells, &durable, sizeof cells);
+    Datum values[durable_cells];
+    for (int i = 0; i < durable_cells; i++) {
+        values[i] = Int64GetDatum(cells[i]);
+    }
+    bool nulls[durable_cells] = {};
+    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+}
+
 } // namespace
 
+// What flakeid.state holds from its creation or REFRESH on. What was lost is known as far as the
+// server remembers the horizon; of leases nobody knows, so that none are handed out before all that
+// there may have been have ended.
+FLAKEID_FUNCTION(flakeid_state_now)
+{
+    refuse_in_recovery();
+    Durable durable{};
+    bool known = creating_extension;
+    if (!creating_extension) {
+        known = durable_look(&durable);
+    }
+    const bool remembered = horizon_remembered(durable.stamp);
+    durable.lost = durable.lost != 0 || !(known || remembered);
+    if (!known || creating_extension) {
+        durable.origin = durable_origin_here();
+    }
+    if (!known) {
+        durable.lease_rest_us = wall_us();
+        durable.lease_hold_s = most_lease_hold_s;
+    }
+    durable.check = static_cast<int64_t>(durable_check(durable));
+    return durable_row(fcinfo, durable);
+}
+
+// What a dump carries.
 FLAKEID_FUNCTION(flakeid_dumped)
 {
     InitMaterializedSRF(fcinfo, 0);
     auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
     Durable durable;
-    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
-    const bool known = durable_read(page, &durable) && durable.lost == 0;
-    durable_flush(page);
-    durable_close(page);
-    if (!known) {
+    if (!durable_look(&durable) || durable.lost != 0) {
         throw_state_lost();
     }
     auto row = [&](const char* name, int64_t value) {

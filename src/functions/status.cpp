@@ -5,7 +5,9 @@
 #include "core/meet.hpp"
 #include "node.hpp"
 #include "lease.hpp"
+#include "secret.hpp"
 #include "settings.hpp"
+#include "shared.hpp"
 
 extern "C" {
 #include "utils/array.h"
@@ -29,6 +31,21 @@ int64_t ids_per_second(const Layout& layout)
 {
     return static_cast<int64_t>((static_cast<uint64_t>(layout.max_sequence) + 1) * us_per_s /
                                 static_cast<uint64_t>(layout.tick_us));
+}
+
+const char* words_of(SecretSource source)
+{
+    switch (source) {
+    case SecretSource::none:
+        break;
+    case SecretSource::file:
+        return "from flakeid.secret_file";
+    case SecretSource::setting:
+        return "from flakeid.secret";
+    case SecretSource::not_honoured:
+        return "not honoured: flakeid is not preloaded";
+    }
+    return "none";
 }
 
 // The names of the presets that `wanted` accepts, as text[].
@@ -113,7 +130,7 @@ FLAKEID_FUNCTION(flakeid_in_effect)
     row("ids per second and node", psprintf(INT64_FORMAT, rate));
     if (span.problem != nullptr) {
         row("node", span.problem);
-    } else if (settings.node.source == NodeSource::any) {
+    } else if (node_setting.source == NodeSource::any) {
         Lease* lease = lease_want(any_node, layout.max_node, true);
         const LeaseView view =
             lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
@@ -126,10 +143,7 @@ FLAKEID_FUNCTION(flakeid_in_effect)
                                             : psprintf("%u-%u", span.first, span.last));
         row("ids per second", psprintf(INT64_FORMAT, rate * (span.last - span.first + 1)));
     }
-    row("secret", settings.secret_file[0] != '\0' ? "from flakeid.secret_file"
-                  : !settings.has_secret          ? "none"
-                  : settings.preloaded            ? "from flakeid.secret"
-                                                  : "not honoured: flakeid is not preloaded");
-    row("preloaded", settings.preloaded ? "yes" : "no");
+    row("secret", words_of(secret_source()));
+    row("preloaded", shared_preloaded() ? "yes" : "no");
     return static_cast<Datum>(0);
 }

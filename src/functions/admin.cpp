@@ -1,0 +1,42 @@
+// What administrators say about clocks and horizons that went wrong.
+#include "clock.hpp"
+#include "clock_watch.hpp"
+#include "durable.hpp"
+#include "horizon.hpp"
+#include "messages.hpp"
+
+extern "C" {
+#include "commands/extension.h"
+}
+
+using namespace flakeid;
+
+FLAKEID_FUNCTION(flakeid_raise_horizon)
+{
+    const TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);
+    if (TIMESTAMP_NOT_FINITE(moment) || us_since_1970(moment) > last_stamp_us) {
+        ereport(
+            ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+            errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
+    }
+    // The install script of 0.1.0 takes in what was issued before a DROP EXTENSION.
+    if (creating_extension && durable_missing()) {
+        horizon_keep_for_0_1_0(get_func_namespace(fcinfo->flinfo->fn_oid));
+    } else {
+        horizon_raise(us_since_1970(moment));
+    }
+    PG_RETURN_VOID();
+}
+
+FLAKEID_FUNCTION(flakeid_repair_horizon)
+{
+    (void)fcinfo;
+    return BoolGetDatum(horizon_repair(wall_us()));
+}
+
+FLAKEID_FUNCTION(flakeid_accept_clock)
+{
+    (void)fcinfo;
+    accept_clock();
+    PG_RETURN_VOID();
+}

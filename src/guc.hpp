@@ -1,0 +1,49 @@
+// What the owners of settings need to declare them to the server.
+#pragma once
+
+#include "postgres.hpp"
+
+namespace flakeid {
+
+// Begins the declarations. An error when a setting that may not be lost would be.
+void guc_begin();
+// No other setting has the prefix.
+void guc_end();
+
+// Between the two: values come from before the library was loaded.
+bool guc_declaring();
+
+// Hands a decoded value from a check hook to the assign hook.
+template <typename T>
+bool keep(const T& value, void** extra)
+{
+    *extra = guc_malloc(LOG, sizeof(T));
+    if (*extra == nullptr) {
+        return false;
+    }
+    memcpy(*extra, &value, sizeof(T));
+    return true;
+}
+
+// Puts another text in the place of the server's copy of a value, which it wipes.
+bool replace_value(char** newval, const char* text);
+
+// A value that was set before the library was loaded, and is not valid, is remembered: the server
+// goes on with the built-in value, which nobody wanted.
+struct Loaded {
+    const char* name; // of the setting
+    bool broken;
+    const void* built_in; // what the check hook made of that value
+    bool in_effect;       // it is what stands there now
+};
+
+// For the check hook: false.
+bool refuse(Loaded& setting);
+// For the assign hook.
+void assigned(Loaded& setting, const void* extra);
+
+// An error when the setting was not valid when the library was loaded, and still is not set: the
+// server has put the default in its place, with no more than a warning.
+void require_good(const Loaded& setting);
+
+} // namespace flakeid
