@@ -22,8 +22,8 @@ COMMENT ON SCHEMA flakeid IS 'what extension flakeid keeps for itself';
 
 -- What is not meant for people moves there.
 
-ALTER FUNCTION flake_in_range_support(pg_catalog.internal) SET SCHEMA flakeid;
-ALTER FUNCTION flakeid.flake_in_range_support(pg_catalog.internal) RENAME TO in_range_support;
+ALTER FUNCTION flake_in_range_support(internal) SET SCHEMA flakeid;
+ALTER FUNCTION flakeid.flake_in_range_support(internal) RENAME TO in_range_support;
 ALTER FUNCTION flake_preset_names() SET SCHEMA flakeid;
 ALTER FUNCTION flakeid.flake_preset_names() RENAME TO preset_names;
 ALTER FUNCTION flake_in_effect() SET SCHEMA flakeid;
@@ -35,8 +35,8 @@ ALTER FUNCTION flakeid.flake_can_generate() RENAME TO can_generate;
 ALTER FUNCTION flake_stats_now() SET SCHEMA flakeid;
 ALTER FUNCTION flakeid.flake_stats_now() RENAME TO stats_now;
 DROP FUNCTION flake_lease_clock();
-DROP FUNCTION flake_lease_begin(pg_catalog.text);
-DROP FUNCTION flake_lease_seconds(pg_catalog.interval, pg_catalog.interval);
+DROP FUNCTION flake_lease_begin(text);
+DROP FUNCTION flake_lease_seconds(interval, interval);
 
 ALTER TABLE flake_lease_realm SET SCHEMA flakeid;
 ALTER TABLE flakeid.flake_lease_realm RENAME TO lease_realm;
@@ -49,13 +49,13 @@ ALTER INDEX flakeid.flake_lease_history_node RENAME TO lease_history_node;
 
 -- Durations are whole seconds.
 ALTER TABLE flakeid.lease_realm
-    ALTER COLUMN max_ttl TYPE pg_catalog.int4 USING pg_catalog.ceil(extract(epoch FROM max_ttl)),
-    ALTER COLUMN max_skew TYPE pg_catalog.int4 USING pg_catalog.ceil(extract(epoch FROM max_skew));
+    ALTER COLUMN max_ttl TYPE int4 USING pg_catalog.ceil(extract(epoch FROM max_ttl)),
+    ALTER COLUMN max_skew TYPE int4 USING pg_catalog.ceil(extract(epoch FROM max_skew));
 ALTER TABLE flakeid.lease_realm RENAME COLUMN max_ttl TO max_ttl_s;
 ALTER TABLE flakeid.lease_realm RENAME COLUMN max_skew TO max_skew_s;
 
 -- Constraints are named as a fresh table names them; since 18 NOT NULL is one.
-CREATE FUNCTION flakeid.rename_constraints() RETURNS pg_catalog.void
+CREATE FUNCTION flakeid.rename_constraints() RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     relation regclass;
@@ -80,11 +80,11 @@ DROP FUNCTION flakeid.rename_constraints();
 -- What outlives everything (src/durable.hpp): one row, which the library alone changes.
 
 CREATE FUNCTION flakeid.state_now(
-        OUT plain_horizon pg_catalog.int8, OUT back_horizon pg_catalog.int8,
-        OUT timeline pg_catalog.int8, OUT place pg_catalog.int8,
-        OUT lease_clock pg_catalog.int8, OUT lease_rest pg_catalog.int8,
-        OUT lease_origin pg_catalog.int8, OUT lease_hold pg_catalog.int8,
-        OUT lost pg_catalog.int8, OUT check_value pg_catalog.int8)
+        OUT plain_horizon int8, OUT back_horizon int8,
+        OUT timeline int8, OUT place int8,
+        OUT lease_clock int8, OUT lease_rest int8,
+        OUT lease_origin int8, OUT lease_hold int8,
+        OUT lost int8, OUT check_value int8)
     AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.state_now() IS 'what flakeid.state holds after REFRESH MATERIALIZED VIEW';
 REVOKE ALL ON FUNCTION flakeid.state_now() FROM PUBLIC;
@@ -94,19 +94,19 @@ COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever s
 
 -- pg_dump carries what flakeid.dumped() says in the place of the rows of flakeid.restored. A restore
 -- inserts them there, and the constraint hands them to the library; a trigger could be disabled.
-CREATE FUNCTION flakeid.dumped(OUT name pg_catalog.text, OUT value pg_catalog.int8)
-    RETURNS SETOF pg_catalog.record
+CREATE FUNCTION flakeid.dumped(OUT name text, OUT value int8)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'flakeid_dumped' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.dumped() IS 'what pg_dump carries of flakeid.state';
 
-CREATE FUNCTION flakeid.restore(name pg_catalog.text, value pg_catalog.int8) RETURNS pg_catalog.bool
+CREATE FUNCTION flakeid.restore(name text, value int8) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) IS 'raises flakeid.state to what a dump carries';
-REVOKE ALL ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) FROM PUBLIC;
+COMMENT ON FUNCTION flakeid.restore(text, int8) IS 'raises flakeid.state to what a dump carries';
+REVOKE ALL ON FUNCTION flakeid.restore(text, int8) FROM PUBLIC;
 
 CREATE TABLE flakeid.restored (
-    name pg_catalog.text NOT NULL,
-    value pg_catalog.int8 NOT NULL,
+    name text NOT NULL,
+    value int8 NOT NULL,
     CONSTRAINT restore CHECK (flakeid.restore(name, value))
 );
 COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
@@ -114,24 +114,24 @@ GRANT SELECT ON flakeid.restored TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
     'WHERE false UNION ALL SELECT d.name, d.value FROM flakeid.dumped() AS d');
 
-CREATE FUNCTION flake_range_contains(during pg_catalog.tstzrange, id pg_catalog.int8) RETURNS pg_catalog.bool
+CREATE FUNCTION flake_range_contains(during tstzrange, id int8) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
-COMMENT ON FUNCTION flake_range_contains(pg_catalog.tstzrange, pg_catalog.int8) IS 'implementation of @> operator';
+COMMENT ON FUNCTION flake_range_contains(tstzrange, int8) IS 'implementation of @> operator';
 
 CREATE OPERATOR @> (
-    LEFTARG = pg_catalog.tstzrange,
-    RIGHTARG = pg_catalog.int8,
+    LEFTARG = tstzrange,
+    RIGHTARG = int8,
     FUNCTION = flake_range_contains,
     COMMUTATOR = <@,
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR @> (pg_catalog.tstzrange, pg_catalog.int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
+COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
 
-CREATE FUNCTION flake_repeats(layout pg_catalog.text) RETURNS pg_catalog.text[]
+CREATE FUNCTION flake_repeats(layout text) RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_repeats' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_repeats(pg_catalog.text) IS 'the presets that may have made an id which the layout makes from now on';
+COMMENT ON FUNCTION flake_repeats(text) IS 'the presets that may have made an id which the layout makes from now on';
 
 CREATE OR REPLACE VIEW flake_layouts AS
     SELECT preset.name, layout.layout_text, layout.ids_per_second, layout.nodes,
@@ -140,7 +140,7 @@ CREATE OR REPLACE VIEW flake_layouts AS
     FROM pg_catalog.unnest(flakeid.preset_names()) AS preset (name),
          LATERAL flake_layout(preset.name) AS layout;
 
-CREATE OR REPLACE FUNCTION flakeid.can_generate() RETURNS pg_catalog.text
+CREATE OR REPLACE FUNCTION flakeid.can_generate() RETURNS text
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.prepare();
@@ -167,7 +167,7 @@ CREATE OR REPLACE VIEW flake_stats AS SELECT * FROM flakeid.stats_now();
 -- tables are in every publication of all tables. A TRUNCATE cannot be left out: nothing is handed out
 -- then until whatever was leased has ended.
 
-CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS pg_catalog.trigger
+CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
@@ -195,7 +195,7 @@ ALTER TABLE flakeid.lease_realm ENABLE REPLICA TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_history ENABLE REPLICA TRIGGER ignore_replicated;
 
-CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS pg_catalog.trigger
+CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.lease_rest(true);
@@ -214,22 +214,22 @@ ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate;
 ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate;
 ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate;
 
-CREATE FUNCTION flakeid.lease_clock(hold pg_catalog.int8, OUT now pg_catalog.timestamptz, OUT rest_until pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz)
     AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_clock(pg_catalog.int8) IS
+COMMENT ON FUNCTION flakeid.lease_clock(int8) IS
     'clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
 
-CREATE FUNCTION flakeid.lease_rest(begins pg_catalog.bool) RETURNS pg_catalog.void
+CREATE FUNCTION flakeid.lease_rest(begins bool) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_lease_rest' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_rest(pg_catalog.bool) IS 'begins or ends a rest';
+COMMENT ON FUNCTION flakeid.lease_rest(bool) IS 'begins or ends a rest';
 
-CREATE FUNCTION flakeid.lease_repair_clock() RETURNS pg_catalog.interval
+CREATE FUNCTION flakeid.lease_repair_clock() RETURNS interval
     AS 'MODULE_PATHNAME', 'flakeid_lease_repair_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
 
-CREATE FUNCTION flakeid.lease_begin(of_realm pg_catalog.text, OUT now pg_catalog.timestamptz,
-        OUT nodes pg_catalog.int4, OUT max_ttl_s pg_catalog.int4, OUT max_skew_s pg_catalog.int4,
-        OUT rest_until pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT now timestamptz,
+        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
+        OUT rest_until timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('session_replication_role') = 'replica' THEN
@@ -260,8 +260,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION flakeid.lease_length(ttl pg_catalog.interval, max_ttl_s pg_catalog.int4)
-    RETURNS pg_catalog.interval
+CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4)
+    RETURNS interval
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     seconds CONSTANT numeric := extract(epoch FROM ttl);
@@ -275,16 +275,16 @@ BEGIN
     RETURN make_interval(secs => ceil(seconds)::float8);
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) IS
+COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
     'length of a lease in whole seconds, which no calendar or time zone changes';
 
 -- Generators come in by these: the name of their schema is nobody else's to change. Functions for
 -- people stand beside them under the same rights.
 
-CREATE FUNCTION flakeid.lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
-        INOUT node pg_catalog.int4, max_node pg_catalog.int4,
-        OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
-        OUT lease_end pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
+        INOUT node int4, max_node int4,
+        OUT token uuid, OUT lease_start timestamptz,
+        OUT lease_end timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
@@ -392,10 +392,10 @@ BEGIN
             lease_acquire.lease_start, lease_acquire.lease_end, b.now);
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) IS 'implementation of flake_lease_acquire()';
+COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS 'implementation of flake_lease_acquire()';
 
-CREATE FUNCTION flakeid.lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
-        known_end pg_catalog.timestamptz) RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval,
+        known_end timestamptz) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
@@ -467,10 +467,10 @@ BEGIN
     RETURN new_end;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) IS 'implementation of flake_lease_renew()';
+COMMENT ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) IS 'implementation of flake_lease_renew()';
 
-CREATE FUNCTION flakeid.lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
-    RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flakeid.lease_release(token uuid, last_stamp timestamptz)
+    RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
@@ -510,33 +510,33 @@ BEGIN
     RETURN free;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) IS 'implementation of flake_lease_release()';
+COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS 'implementation of flake_lease_release()';
 
-CREATE OR REPLACE FUNCTION flake_lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
-        INOUT node pg_catalog.int4 DEFAULT NULL, max_node pg_catalog.int4 DEFAULT NULL,
-        OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
-        OUT lease_end pg_catalog.timestamptz)
+CREATE OR REPLACE FUNCTION flake_lease_acquire(realm text, holder text, ttl interval,
+        INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL,
+        OUT token uuid, OUT lease_start timestamptz,
+        OUT lease_end timestamptz)
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT * FROM flakeid.lease_acquire(realm, holder, ttl, node, max_node)
 $$;
 
-CREATE OR REPLACE FUNCTION flake_lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
-        known_end pg_catalog.timestamptz DEFAULT NULL) RETURNS pg_catalog.timestamptz
+CREATE OR REPLACE FUNCTION flake_lease_renew(token uuid, ttl interval,
+        known_end timestamptz DEFAULT NULL) RETURNS timestamptz
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_renew(token, ttl, known_end)
 $$;
 
-CREATE OR REPLACE FUNCTION flake_lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
-    RETURNS pg_catalog.timestamptz
+CREATE OR REPLACE FUNCTION flake_lease_release(token uuid, last_stamp timestamptz)
+    RETURNS timestamptz
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_release(token, last_stamp)
 $$;
 
 -- For superusers
 
-CREATE OR REPLACE FUNCTION flake_lease_realm_set(realm pg_catalog.text, nodes pg_catalog.int4 DEFAULT NULL,
-        max_ttl pg_catalog.interval DEFAULT NULL, max_skew pg_catalog.interval DEFAULT NULL)
-    RETURNS pg_catalog.void
+CREATE OR REPLACE FUNCTION flake_lease_realm_set(realm text, nodes int4 DEFAULT NULL,
+        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL)
+    RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -559,25 +559,25 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION flake_lease_begin_rest() RETURNS pg_catalog.void
+CREATE OR REPLACE FUNCTION flake_lease_begin_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_begin('default');
     SELECT flakeid.lease_begin(r.realm) FROM flakeid.lease_realm AS r;
     SELECT flakeid.lease_rest(true)
 $$;
 
-CREATE OR REPLACE FUNCTION flake_lease_end_rest() RETURNS pg_catalog.void
+CREATE OR REPLACE FUNCTION flake_lease_end_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_clock(0);
     SELECT flakeid.lease_rest(false)
 $$;
 
-CREATE OR REPLACE FUNCTION flake_lease_repair_clock() RETURNS pg_catalog.interval
+CREATE OR REPLACE FUNCTION flake_lease_repair_clock() RETURNS interval
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_repair_clock()
 $$;
 
-CREATE OR REPLACE FUNCTION flake_lease_revoke(realm pg_catalog.text, node pg_catalog.int4) RETURNS pg_catalog.bool
+CREATE OR REPLACE FUNCTION flake_lease_revoke(realm text, node int4) RETURNS bool
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -601,7 +601,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION flake_lease_forget(before pg_catalog.timestamptz) RETURNS pg_catalog.int8
+CREATE OR REPLACE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
     LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH gone AS (
         DELETE FROM flakeid.lease_history AS h
@@ -611,25 +611,25 @@ CREATE OR REPLACE FUNCTION flake_lease_forget(before pg_catalog.timestamptz) RET
     SELECT count(*) FROM gone
 $$;
 
-REVOKE ALL ON FUNCTION flakeid.lease_clock(pg_catalog.int8) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_rest(pg_catalog.bool) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_clock(int8) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest(bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_ignore_replicated() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_rest_after_truncate() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) TO flakeid_generator;
-COMMENT ON FUNCTION flakeid.lease_begin(pg_catalog.text) IS 'what every function of leases begins with';
-REVOKE ALL ON FUNCTION flakeid.lease_begin(pg_catalog.text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_length(interval, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_release(uuid, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_release(uuid, timestamptz) TO flakeid_generator;
+COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'what every function of leases begins with';
+REVOKE ALL ON FUNCTION flakeid.lease_begin(text) FROM PUBLIC;
 
 -- Generators come in by functions of schema flakeid: so do the roles of people who were granted those
 -- that stand beside them. What people granted is no privilege from the start, or pg_dump would leave
 -- it out.
-CREATE FUNCTION flakeid.grant_as_before() RETURNS pg_catalog.void
+CREATE FUNCTION flakeid.grant_as_before() RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     beside regprocedure;
@@ -665,14 +665,14 @@ DROP FUNCTION flakeid.grant_as_before();
 -- The sequences of 0.1.0: the horizons, and what the coordinator of leases remembers. Leases may have
 -- counted for as long as the longest realm says; one that nobody has set has 130 s.
 
-CREATE FUNCTION flakeid.take_over(plain pg_catalog.int8, back pg_catalog.int8, copy pg_catalog.int8,
-        timeline pg_catalog.int8, lease_clock pg_catalog.int8, lease_rest pg_catalog.int8,
-        lease_place pg_catalog.int8, lease_place_copy pg_catalog.int8, history pg_catalog.oid,
-        lease_hold pg_catalog.int8) RETURNS pg_catalog.void
+CREATE FUNCTION flakeid.take_over(plain int8, back int8, copy int8,
+        timeline int8, lease_clock int8, lease_rest int8,
+        lease_place int8, lease_place_copy int8, history oid,
+        lease_hold int8) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_take_over' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
 SELECT flakeid.take_over(h.last_value, h.log_cnt, hc.last_value, hc.log_cnt, latest.last_value, rest.last_value,
-    place.last_value, pc.last_value, 'flakeid.lease_history'::pg_catalog.regclass::pg_catalog.oid,
+    place.last_value, pc.last_value, 'flakeid.lease_history'::regclass::oid,
     CASE WHEN pc.last_value OPERATOR(pg_catalog.=) 0 THEN 0
          ELSE greatest(130, (SELECT pg_catalog.max(r.max_ttl_s OPERATOR(pg_catalog.+) r.max_skew_s)
                              FROM flakeid.lease_realm AS r)) END)

@@ -16,6 +16,10 @@ END
 $$;
 COMMENT ON FUNCTION flakeid_version() IS 'version of the library';
 
+-- -------------------------------------------------------------------------------------------------
+-- The schema of the extension
+-- -------------------------------------------------------------------------------------------------
+--
 -- What is not meant for people lives in a schema that belongs to the installer, so that the owner of
 -- a database can neither rename nor shadow what the code of the extension names. Everybody may look
 -- names up in it, because pg_dump by an ordinary role does.
@@ -24,8 +28,11 @@ CREATE SCHEMA flakeid;
 GRANT USAGE ON SCHEMA flakeid TO PUBLIC;
 COMMENT ON SCHEMA flakeid IS 'what extension flakeid keeps for itself';
 
--- Type flake: a bigint with a name of its own, so that JSON prints it as a string. It has no
--- operators: it uses those of bigint.
+-- -------------------------------------------------------------------------------------------------
+-- Type flake
+-- -------------------------------------------------------------------------------------------------
+--
+-- A bigint with a name of its own, so that JSON prints it as a string. It has no operators: it uses those of bigint.
 
 CREATE TYPE flake;
 
@@ -43,7 +50,7 @@ CREATE TYPE flake (
     OUTPUT = flake_out,
     RECEIVE = flake_recv,
     SEND = flake_send,
-    LIKE = pg_catalog.int8,
+    LIKE = int8,
     CATEGORY = 'N'
 );
 
@@ -53,243 +60,226 @@ COMMENT ON FUNCTION flake_out(flake) IS 'I/O';
 COMMENT ON FUNCTION flake_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION flake_send(flake) IS 'I/O';
 
-CREATE FUNCTION flake(pg_catalog.int4) RETURNS flake
+CREATE FUNCTION flake(int4) RETURNS flake
     AS 'int48' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake(pg_catalog.int4) IS 'convert int4 to flake';
+COMMENT ON FUNCTION flake(int4) IS 'convert int4 to flake';
 
-CREATE FUNCTION flake(pg_catalog.numeric) RETURNS flake
+CREATE FUNCTION flake(numeric) RETURNS flake
     AS 'numeric_int8' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake(pg_catalog.numeric) IS 'convert numeric to flake';
+COMMENT ON FUNCTION flake(numeric) IS 'convert numeric to flake';
 
 -- An assignment takes no part in choosing operators: only bigint stands behind those.
-CREATE CAST (flake AS pg_catalog.int8) WITHOUT FUNCTION AS IMPLICIT;
-CREATE CAST (pg_catalog.int8 AS flake) WITHOUT FUNCTION AS ASSIGNMENT;
-CREATE CAST (pg_catalog.int4 AS flake) WITH FUNCTION flake(pg_catalog.int4) AS ASSIGNMENT;
-CREATE CAST (pg_catalog.int2 AS flake) WITH INOUT AS ASSIGNMENT;
-CREATE CAST (pg_catalog.numeric AS flake) WITH FUNCTION flake(pg_catalog.numeric) AS ASSIGNMENT;
-CREATE CAST (flake AS pg_catalog.int4) WITH INOUT AS ASSIGNMENT;
-CREATE CAST (flake AS pg_catalog.numeric) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (flake AS int8) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (int8 AS flake) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE CAST (int4 AS flake) WITH FUNCTION flake(int4) AS ASSIGNMENT;
+CREATE CAST (int2 AS flake) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (numeric AS flake) WITH FUNCTION flake(numeric) AS ASSIGNMENT;
+CREATE CAST (flake AS int4) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (flake AS numeric) WITH INOUT AS ASSIGNMENT;
 
--- What outlives everything (src/durable.hpp): one row, which the library alone changes.
-
-CREATE FUNCTION flakeid.state_now(
-        OUT plain_horizon pg_catalog.int8, OUT back_horizon pg_catalog.int8,
-        OUT timeline pg_catalog.int8, OUT place pg_catalog.int8,
-        OUT lease_clock pg_catalog.int8, OUT lease_rest pg_catalog.int8,
-        OUT lease_origin pg_catalog.int8, OUT lease_hold pg_catalog.int8,
-        OUT lost pg_catalog.int8, OUT check_value pg_catalog.int8)
-    AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.state_now() IS 'what flakeid.state holds after REFRESH MATERIALIZED VIEW';
-REVOKE ALL ON FUNCTION flakeid.state_now() FROM PUBLIC;
-
-CREATE MATERIALIZED VIEW flakeid.state AS SELECT * FROM flakeid.state_now();
-COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever stamped after its horizons; what leases rest on';
-
--- pg_dump carries what flakeid.dumped() says in the place of the rows of flakeid.restored. A restore
--- inserts them there, and the constraint hands them to the library; a trigger could be disabled.
-CREATE FUNCTION flakeid.dumped(OUT name pg_catalog.text, OUT value pg_catalog.int8)
-    RETURNS SETOF pg_catalog.record
-    AS 'MODULE_PATHNAME', 'flakeid_dumped' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.dumped() IS 'what pg_dump carries of flakeid.state';
-
-CREATE FUNCTION flakeid.restore(name pg_catalog.text, value pg_catalog.int8) RETURNS pg_catalog.bool
-    AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) IS 'raises flakeid.state to what a dump carries';
-REVOKE ALL ON FUNCTION flakeid.restore(pg_catalog.text, pg_catalog.int8) FROM PUBLIC;
-
-CREATE TABLE flakeid.restored (
-    name pg_catalog.text NOT NULL,
-    value pg_catalog.int8 NOT NULL,
-    CONSTRAINT restore CHECK (flakeid.restore(name, value))
-);
-COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
-GRANT SELECT ON flakeid.restored TO PUBLIC;
-SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
-    'WHERE false UNION ALL SELECT d.name, d.value FROM flakeid.dumped() AS d');
-
-CREATE FUNCTION flake_raise_horizon(after pg_catalog.timestamptz) RETURNS pg_catalog.void
-    AS 'MODULE_PATHNAME', 'flakeid_raise_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flake_raise_horizon(pg_catalog.timestamptz) IS
-    'makes all later ids of this database begin after that moment, whether the transaction commits or not';
-REVOKE ALL ON FUNCTION flake_raise_horizon(pg_catalog.timestamptz) FROM PUBLIC;
-
-CREATE FUNCTION flake_repair_horizon() RETURNS pg_catalog.bool
-    AS 'MODULE_PATHNAME', 'flakeid_repair_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flake_repair_horizon() IS
-    'lowers a horizon that lies in the future to flakeid.max_ahead from now; false when it does not';
-REVOKE ALL ON FUNCTION flake_repair_horizon() FROM PUBLIC;
-
-CREATE FUNCTION flake_accept_clock() RETURNS pg_catalog.void
-    AS 'MODULE_PATHNAME', 'flakeid_accept_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flake_accept_clock() IS
-    'declares the wall clock right after a leap that flakeid.max_leap refuses';
-REVOKE ALL ON FUNCTION flake_accept_clock() FROM PUBLIC;
-
+-- -------------------------------------------------------------------------------------------------
 -- Making ids
+-- -------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION flake_next() RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_next' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_next() IS 'one new id of flakeid.layout';
 
-CREATE FUNCTION flake_next(layout pg_catalog.text) RETURNS flake
+CREATE FUNCTION flake_next(layout text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_next' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_next(pg_catalog.text) IS 'one new id of that layout';
+COMMENT ON FUNCTION flake_next(text) IS 'one new id of that layout';
 
-CREATE FUNCTION flake_next_many(n pg_catalog.int4, layout pg_catalog.text DEFAULT NULL)
+CREATE FUNCTION flake_next_many(n int4, layout text DEFAULT NULL)
     RETURNS SETOF flake
     AS 'MODULE_PATHNAME', 'flakeid_next_many' LANGUAGE C VOLATILE PARALLEL SAFE;
-COMMENT ON FUNCTION flake_next_many(pg_catalog.int4, pg_catalog.text) IS 'n new ids';
+COMMENT ON FUNCTION flake_next_many(int4, text) IS 'n new ids';
 
-CREATE FUNCTION flake_block(n pg_catalog.int4, layout pg_catalog.text DEFAULT NULL) RETURNS flake
+CREATE FUNCTION flake_block(n int4, layout text DEFAULT NULL) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_block' LANGUAGE C VOLATILE PARALLEL SAFE;
-COMMENT ON FUNCTION flake_block(pg_catalog.int4, pg_catalog.text) IS
+COMMENT ON FUNCTION flake_block(int4, text) IS
     'first of n new ids whose sequence numbers follow each other in one tick';
 
-CREATE FUNCTION flake_make(ts pg_catalog.timestamptz, node pg_catalog.int4,
-                           sequence pg_catalog.int4) RETURNS flake
-    AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_make(pg_catalog.timestamptz, pg_catalog.int4, pg_catalog.int4) IS
-    'composes an id of flakeid.layout from its parts';
-
-CREATE FUNCTION flake_make(ts pg_catalog.timestamptz, node pg_catalog.int4,
-                           sequence pg_catalog.int4, layout pg_catalog.text) RETURNS flake
-    AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_make(pg_catalog.timestamptz, pg_catalog.int4, pg_catalog.int4,
-                               pg_catalog.text) IS
-    'composes an id of that layout from its parts';
-
--- Reading ids. With a layout they are immutable, so that they serve in indexes; for an enciphered
+-- -------------------------------------------------------------------------------------------------
+-- Reading ids
+-- -------------------------------------------------------------------------------------------------
+--
+-- With a layout the functions are immutable, so that they serve in indexes; for an enciphered
 -- layout the secret counts as a part of it.
 
-CREATE FUNCTION flake_timestamp(id pg_catalog.int8) RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flake_timestamp(id int8) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'flakeid_timestamp' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_timestamp(id pg_catalog.int8, layout pg_catalog.text) RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flake_timestamp(id int8, layout text) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'flakeid_timestamp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_timestamp(pg_catalog.int8) IS 'when an id of flakeid.layout was made';
-COMMENT ON FUNCTION flake_timestamp(pg_catalog.int8, pg_catalog.text) IS 'when an id of that layout was made';
+COMMENT ON FUNCTION flake_timestamp(int8) IS 'when an id of flakeid.layout was made';
+COMMENT ON FUNCTION flake_timestamp(int8, text) IS 'when an id of that layout was made';
 
-CREATE FUNCTION flake_node(id pg_catalog.int8) RETURNS pg_catalog.int4
+CREATE FUNCTION flake_node(id int8) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_node' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_node(id pg_catalog.int8, layout pg_catalog.text) RETURNS pg_catalog.int4
+CREATE FUNCTION flake_node(id int8, layout text) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_node' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_node(pg_catalog.int8) IS 'node that made an id of flakeid.layout';
-COMMENT ON FUNCTION flake_node(pg_catalog.int8, pg_catalog.text) IS 'node that made an id of that layout';
+COMMENT ON FUNCTION flake_node(int8) IS 'node that made an id of flakeid.layout';
+COMMENT ON FUNCTION flake_node(int8, text) IS 'node that made an id of that layout';
 
-CREATE FUNCTION flake_sequence(id pg_catalog.int8) RETURNS pg_catalog.int4
+CREATE FUNCTION flake_sequence(id int8) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_sequence' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_sequence(id pg_catalog.int8, layout pg_catalog.text) RETURNS pg_catalog.int4
+CREATE FUNCTION flake_sequence(id int8, layout text) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_sequence' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_sequence(pg_catalog.int8) IS 'counter of an id of flakeid.layout within its tick';
-COMMENT ON FUNCTION flake_sequence(pg_catalog.int8, pg_catalog.text) IS 'counter of an id of that layout within its tick';
+COMMENT ON FUNCTION flake_sequence(int8) IS 'counter of an id of flakeid.layout within its tick';
+COMMENT ON FUNCTION flake_sequence(int8, text) IS 'counter of an id of that layout within its tick';
 
-CREATE FUNCTION flake_field(id pg_catalog.int8, name pg_catalog.text) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_field(id int8, name text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_field' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_field(id pg_catalog.int8, name pg_catalog.text, layout pg_catalog.text) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_field(id int8, name text, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_field' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_field(pg_catalog.int8, pg_catalog.text) IS 'a named field of an id of flakeid.layout';
-COMMENT ON FUNCTION flake_field(pg_catalog.int8, pg_catalog.text, pg_catalog.text) IS 'a named field of an id of that layout';
+COMMENT ON FUNCTION flake_field(int8, text) IS 'a named field of an id of flakeid.layout';
+COMMENT ON FUNCTION flake_field(int8, text, text) IS 'a named field of an id of that layout';
 
-CREATE FUNCTION flake_inspect(id pg_catalog.int8,
-        OUT "timestamp" pg_catalog.timestamptz, OUT node pg_catalog.int4, OUT sequence pg_catalog.int4,
-        OUT raw_id pg_catalog.int8, OUT layout_text pg_catalog.text, OUT fields pg_catalog.jsonb)
+CREATE FUNCTION flake_inspect(id int8,
+        OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4,
+        OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_inspect(id pg_catalog.int8, layout pg_catalog.text,
-        OUT "timestamp" pg_catalog.timestamptz, OUT node pg_catalog.int4, OUT sequence pg_catalog.int4,
-        OUT raw_id pg_catalog.int8, OUT layout_text pg_catalog.text, OUT fields pg_catalog.jsonb)
+CREATE FUNCTION flake_inspect(id int8, layout text,
+        OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4,
+        OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_inspect(pg_catalog.int8) IS 'all parts of an id of flakeid.layout';
-COMMENT ON FUNCTION flake_inspect(pg_catalog.int8, pg_catalog.text) IS 'all parts of an id of that layout';
+COMMENT ON FUNCTION flake_inspect(int8) IS 'all parts of an id of flakeid.layout';
+COMMENT ON FUNCTION flake_inspect(int8, text) IS 'all parts of an id of that layout';
 
-CREATE FUNCTION flake_explain(id pg_catalog.int8) RETURNS pg_catalog.text
+CREATE FUNCTION flake_explain(id int8) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_explain' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_explain(id pg_catalog.int8, layout pg_catalog.text) RETURNS pg_catalog.text
+CREATE FUNCTION flake_explain(id int8, layout text) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_explain' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_explain(pg_catalog.int8) IS 'a drawing of an id of flakeid.layout';
-COMMENT ON FUNCTION flake_explain(pg_catalog.int8, pg_catalog.text) IS 'a drawing of an id of that layout';
+COMMENT ON FUNCTION flake_explain(int8) IS 'a drawing of an id of flakeid.layout';
+COMMENT ON FUNCTION flake_explain(int8, text) IS 'a drawing of an id of that layout';
 
-CREATE FUNCTION flake_to_text(id pg_catalog.int8, format pg_catalog.text) RETURNS pg_catalog.text
-    AS 'MODULE_PATHNAME', 'flakeid_to_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_from_text(text pg_catalog.text, format pg_catalog.text) RETURNS flake
-    AS 'MODULE_PATHNAME', 'flakeid_from_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_to_text(pg_catalog.int8, pg_catalog.text) IS 'an id in a text form such as base58';
-COMMENT ON FUNCTION flake_from_text(pg_catalog.text, pg_catalog.text) IS 'reads what flake_to_text writes';
+CREATE FUNCTION flake_make(ts timestamptz, node int4,
+                           sequence int4) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_make(timestamptz, int4, int4) IS
+    'composes an id of flakeid.layout from its parts';
 
+CREATE FUNCTION flake_make(ts timestamptz, node int4,
+                           sequence int4, layout text) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_make(timestamptz, int4, int4,
+                               text) IS
+    'composes an id of that layout from its parts';
+
+-- -------------------------------------------------------------------------------------------------
 -- Finding ids by time
+-- -------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION flake_floor(ts pg_catalog.timestamptz) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_floor(ts timestamptz) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_floor(ts pg_catalog.timestamptz, layout pg_catalog.text) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_floor(ts timestamptz, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_floor' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_ceil(ts pg_catalog.timestamptz) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_ceil(ts timestamptz) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_ceil(ts pg_catalog.timestamptz, layout pg_catalog.text) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_ceil(ts timestamptz, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_ceil' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_floor(pg_catalog.timestamptz) IS 'lowest id of flakeid.layout in the tick of that moment';
-COMMENT ON FUNCTION flake_floor(pg_catalog.timestamptz, pg_catalog.text) IS 'lowest id of that layout in the tick of that moment';
-COMMENT ON FUNCTION flake_ceil(pg_catalog.timestamptz) IS 'highest id of flakeid.layout in the tick of that moment';
-COMMENT ON FUNCTION flake_ceil(pg_catalog.timestamptz, pg_catalog.text) IS 'highest id of that layout in the tick of that moment';
+COMMENT ON FUNCTION flake_floor(timestamptz) IS 'lowest id of flakeid.layout in the tick of that moment';
+COMMENT ON FUNCTION flake_floor(timestamptz, text) IS 'lowest id of that layout in the tick of that moment';
+COMMENT ON FUNCTION flake_ceil(timestamptz) IS 'highest id of flakeid.layout in the tick of that moment';
+COMMENT ON FUNCTION flake_ceil(timestamptz, text) IS 'highest id of that layout in the tick of that moment';
 
-CREATE FUNCTION flake_range_floor(during pg_catalog.tstzrange) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_range_floor(during tstzrange) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_range_floor(during pg_catalog.tstzrange, layout pg_catalog.text) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_range_floor(during tstzrange, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_floor' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_range_ceil(during pg_catalog.tstzrange) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_range_ceil(during tstzrange) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION flake_range_ceil(during pg_catalog.tstzrange, layout pg_catalog.text) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_range_ceil(during tstzrange, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_range_floor(pg_catalog.tstzrange) IS 'lowest id of flakeid.layout stamped in the range';
-COMMENT ON FUNCTION flake_range_floor(pg_catalog.tstzrange, pg_catalog.text) IS 'lowest id of that layout stamped in the range';
-COMMENT ON FUNCTION flake_range_ceil(pg_catalog.tstzrange) IS 'highest id of flakeid.layout stamped in the range; below flake_range_floor where there is none';
-COMMENT ON FUNCTION flake_range_ceil(pg_catalog.tstzrange, pg_catalog.text) IS 'highest id of that layout stamped in the range; below flake_range_floor where there is none';
+COMMENT ON FUNCTION flake_range_floor(tstzrange) IS 'lowest id of flakeid.layout stamped in the range';
+COMMENT ON FUNCTION flake_range_floor(tstzrange, text) IS 'lowest id of that layout stamped in the range';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange) IS 'highest id of flakeid.layout stamped in the range; below flake_range_floor where there is none';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange, text) IS 'highest id of that layout stamped in the range; below flake_range_floor where there is none';
 
-CREATE FUNCTION flakeid.in_range_support(pg_catalog.internal) RETURNS pg_catalog.internal
+CREATE FUNCTION flakeid.in_range_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'flakeid_in_range_support' LANGUAGE C STRICT;
-COMMENT ON FUNCTION flakeid.in_range_support(pg_catalog.internal) IS 'planner support for flake_in_range';
+COMMENT ON FUNCTION flakeid.in_range_support(internal) IS 'planner support for flake_in_range';
 
-CREATE FUNCTION flake_in_range(id pg_catalog.int8, during pg_catalog.tstzrange) RETURNS pg_catalog.bool
+CREATE FUNCTION flake_in_range(id int8, during tstzrange) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
-COMMENT ON FUNCTION flake_in_range(pg_catalog.int8, pg_catalog.tstzrange) IS 'implementation of <@ operator';
+COMMENT ON FUNCTION flake_in_range(int8, tstzrange) IS 'implementation of <@ operator';
 
-CREATE FUNCTION flake_range_contains(during pg_catalog.tstzrange, id pg_catalog.int8) RETURNS pg_catalog.bool
+CREATE FUNCTION flake_range_contains(during tstzrange, id int8) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
-COMMENT ON FUNCTION flake_range_contains(pg_catalog.tstzrange, pg_catalog.int8) IS 'implementation of @> operator';
+COMMENT ON FUNCTION flake_range_contains(tstzrange, int8) IS 'implementation of @> operator';
 
 CREATE OPERATOR <@ (
-    LEFTARG = pg_catalog.int8,
-    RIGHTARG = pg_catalog.tstzrange,
+    LEFTARG = int8,
+    RIGHTARG = tstzrange,
     FUNCTION = flake_in_range,
     COMMUTATOR = @>,
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR <@ (pg_catalog.int8, pg_catalog.tstzrange) IS 'an id of flakeid.layout was stamped in the range';
+COMMENT ON OPERATOR <@ (int8, tstzrange) IS 'an id of flakeid.layout was stamped in the range';
 
 CREATE OPERATOR @> (
-    LEFTARG = pg_catalog.tstzrange,
-    RIGHTARG = pg_catalog.int8,
+    LEFTARG = tstzrange,
+    RIGHTARG = int8,
     FUNCTION = flake_range_contains,
     COMMUTATOR = <@,
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR @> (pg_catalog.tstzrange, pg_catalog.int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
+COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
 
--- Layouts, settings and counters
+-- -------------------------------------------------------------------------------------------------
+-- Text forms of ids
+-- -------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION flake_layout(layout pg_catalog.text,
-        OUT layout_text pg_catalog.text, OUT ids_per_second pg_catalog.int8, OUT nodes pg_catalog.int8,
-        OUT first_date pg_catalog.timestamptz, OUT end_date pg_catalog.timestamptz,
-        OUT enciphered pg_catalog.bool, OUT alive pg_catalog.bool)
+CREATE FUNCTION flake_to_text(id int8, format text) RETURNS text
+    AS 'MODULE_PATHNAME', 'flakeid_to_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_from_text(text text, format text) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_from_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_to_text(int8, text) IS 'an id in a text form such as base58';
+COMMENT ON FUNCTION flake_from_text(text, text) IS 'reads what flake_to_text writes';
+
+-- -------------------------------------------------------------------------------------------------
+-- The cipher
+-- -------------------------------------------------------------------------------------------------
+--
+-- Whoever may call flake_decrypt(bigint) may look into enciphered ids.
+
+CREATE FUNCTION flake_encrypt(word int8) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_encrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_encrypt(int8) IS 'enciphers 64 bits with the configured secret';
+REVOKE ALL ON FUNCTION flake_encrypt(int8) FROM PUBLIC;
+
+CREATE FUNCTION flake_decrypt(word int8) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_decrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_decrypt(int8) IS 'deciphers 64 bits with the configured secret';
+REVOKE ALL ON FUNCTION flake_decrypt(int8) FROM PUBLIC;
+
+CREATE FUNCTION flake_encrypt(word int8, key bytea) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_encrypt_with_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_encrypt(int8, bytea) IS 'enciphers 64 bits with a key of 16 bytes';
+
+CREATE FUNCTION flake_decrypt(word int8, key bytea) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_decrypt_with_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_decrypt(int8, bytea) IS 'deciphers 64 bits with a key of 16 bytes';
+
+-- -------------------------------------------------------------------------------------------------
+-- Status: layouts, settings and counters
+-- -------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION flake_layout(layout text,
+        OUT layout_text text, OUT ids_per_second int8, OUT nodes int8,
+        OUT first_date timestamptz, OUT end_date timestamptz,
+        OUT enciphered bool, OUT alive bool)
     AS 'MODULE_PATHNAME', 'flakeid_layout' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_layout(pg_catalog.text) IS 'what a layout allows: ids a second of one node, number of nodes, life';
+COMMENT ON FUNCTION flake_layout(text) IS 'what a layout allows: ids a second of one node, number of nodes, life';
 
-CREATE FUNCTION flake_repeats(layout pg_catalog.text) RETURNS pg_catalog.text[]
+CREATE FUNCTION flake_repeats(layout text) RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_repeats' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_repeats(pg_catalog.text) IS 'the presets that may have made an id which the layout makes from now on';
+COMMENT ON FUNCTION flake_repeats(text) IS 'the presets that may have made an id which the layout makes from now on';
 
-CREATE FUNCTION flakeid.preset_names() RETURNS pg_catalog.text[]
+CREATE FUNCTION flakeid.preset_names() RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_preset_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.preset_names() IS 'names of the layouts that flakeid knows';
 
@@ -302,16 +292,16 @@ CREATE VIEW flake_layouts AS
 COMMENT ON VIEW flake_layouts IS 'layouts that flakeid knows by name';
 GRANT SELECT ON flake_layouts TO PUBLIC;
 
-CREATE FUNCTION flakeid.in_effect(OUT name pg_catalog.text, OUT value pg_catalog.text)
-    RETURNS SETOF pg_catalog.record
+CREATE FUNCTION flakeid.in_effect(OUT name text, OUT value text)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'flakeid_in_effect' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.in_effect() IS 'what follows from the settings';
 
-CREATE FUNCTION flakeid.prepare() RETURNS pg_catalog.void
+CREATE FUNCTION flakeid.prepare() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_prepare' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.prepare() IS 'does what flake_next() does, but for making an id';
 
-CREATE FUNCTION flakeid.can_generate() RETURNS pg_catalog.text
+CREATE FUNCTION flakeid.can_generate() RETURNS text
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.prepare();
@@ -335,11 +325,11 @@ CREATE VIEW flake_status AS
 COMMENT ON VIEW flake_status IS 'settings in effect in this session, where each came from, and what follows from them';
 GRANT SELECT ON flake_status TO PUBLIC;
 
-CREATE FUNCTION flakeid.stats_now(OUT issued pg_catalog.int8,
-        OUT ahead_now pg_catalog.interval, OUT ahead_max pg_catalog.interval,
-        OUT waits pg_catalog.int8, OUT wait_time pg_catalog.interval,
-        OUT set_backs pg_catalog.int8, OUT set_back_max pg_catalog.interval,
-        OUT extensions pg_catalog.int8, OUT stats_reset pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.stats_now(OUT issued int8,
+        OUT ahead_now interval, OUT ahead_max interval,
+        OUT waits int8, OUT wait_time interval,
+        OUT set_backs int8, OUT set_back_max interval,
+        OUT extensions int8, OUT stats_reset timestamptz)
     AS 'MODULE_PATHNAME', 'flakeid_stats' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flakeid.stats_now() IS 'implementation of view flake_stats';
 
@@ -347,68 +337,115 @@ CREATE VIEW flake_stats AS SELECT * FROM flakeid.stats_now();
 COMMENT ON VIEW flake_stats IS 'counters of the whole server since its start or flake_stats_reset()';
 GRANT SELECT ON flake_stats TO PUBLIC;
 
-CREATE FUNCTION flake_stats_reset() RETURNS pg_catalog.void
+CREATE FUNCTION flake_stats_reset() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_stats_reset' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flake_stats_reset() IS 'sets the counters of flake_stats to zero';
 REVOKE ALL ON FUNCTION flake_stats_reset() FROM PUBLIC;
 
--- The block cipher alone. Whoever may call flake_decrypt(bigint) may look into enciphered ids.
+-- -------------------------------------------------------------------------------------------------
+-- The durable state
+-- -------------------------------------------------------------------------------------------------
+--
+-- It outlives everything (src/durable.hpp): one row, which the library alone changes.
 
-CREATE FUNCTION flake_encrypt(word pg_catalog.int8) RETURNS pg_catalog.int8
-    AS 'MODULE_PATHNAME', 'flakeid_encrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_encrypt(pg_catalog.int8) IS 'enciphers 64 bits with the configured secret';
-REVOKE ALL ON FUNCTION flake_encrypt(pg_catalog.int8) FROM PUBLIC;
+CREATE FUNCTION flakeid.state_now(
+        OUT plain_horizon int8, OUT back_horizon int8,
+        OUT timeline int8, OUT place int8,
+        OUT lease_clock int8, OUT lease_rest int8,
+        OUT lease_origin int8, OUT lease_hold int8,
+        OUT lost int8, OUT check_value int8)
+    AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.state_now() IS 'what flakeid.state holds after REFRESH MATERIALIZED VIEW';
+REVOKE ALL ON FUNCTION flakeid.state_now() FROM PUBLIC;
 
-CREATE FUNCTION flake_decrypt(word pg_catalog.int8) RETURNS pg_catalog.int8
-    AS 'MODULE_PATHNAME', 'flakeid_decrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_decrypt(pg_catalog.int8) IS 'deciphers 64 bits with the configured secret';
-REVOKE ALL ON FUNCTION flake_decrypt(pg_catalog.int8) FROM PUBLIC;
+CREATE MATERIALIZED VIEW flakeid.state AS SELECT * FROM flakeid.state_now();
+COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever stamped after its horizons; what leases rest on';
 
-CREATE FUNCTION flake_encrypt(word pg_catalog.int8, key pg_catalog.bytea) RETURNS pg_catalog.int8
-    AS 'MODULE_PATHNAME', 'flakeid_encrypt_with_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_encrypt(pg_catalog.int8, pg_catalog.bytea) IS 'enciphers 64 bits with a key of 16 bytes';
+-- pg_dump carries what flakeid.dumped() says in the place of the rows of flakeid.restored. A restore
+-- inserts them there, and the constraint hands them to the library; a trigger could be disabled.
+CREATE FUNCTION flakeid.dumped(OUT name text, OUT value int8)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'flakeid_dumped' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.dumped() IS 'what pg_dump carries of flakeid.state';
 
-CREATE FUNCTION flake_decrypt(word pg_catalog.int8, key pg_catalog.bytea) RETURNS pg_catalog.int8
-    AS 'MODULE_PATHNAME', 'flakeid_decrypt_with_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_decrypt(pg_catalog.int8, pg_catalog.bytea) IS 'deciphers 64 bits with a key of 16 bytes';
+CREATE FUNCTION flakeid.restore(name text, value int8) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.restore(text, int8) IS 'raises flakeid.state to what a dump carries';
+REVOKE ALL ON FUNCTION flakeid.restore(text, int8) FROM PUBLIC;
 
--- Leases, the coordinator's side: who may stamp ids of a node, from when until when. The end of a
+CREATE TABLE flakeid.restored (
+    name text NOT NULL,
+    value int8 NOT NULL,
+    CONSTRAINT restore CHECK (flakeid.restore(name, value))
+);
+COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
+GRANT SELECT ON flakeid.restored TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
+    'WHERE false UNION ALL SELECT d.name, d.value FROM flakeid.dumped() AS d');
+
+-- -------------------------------------------------------------------------------------------------
+-- For administrators: clocks and horizons that went wrong
+-- -------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION flake_raise_horizon(after timestamptz) RETURNS void
+    AS 'MODULE_PATHNAME', 'flakeid_raise_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flake_raise_horizon(timestamptz) IS
+    'makes all later ids of this database begin after that moment, whether the transaction commits or not';
+REVOKE ALL ON FUNCTION flake_raise_horizon(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION flake_repair_horizon() RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_repair_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flake_repair_horizon() IS
+    'lowers a horizon that lies in the future to flakeid.max_ahead from now; false when it does not';
+REVOKE ALL ON FUNCTION flake_repair_horizon() FROM PUBLIC;
+
+CREATE FUNCTION flake_accept_clock() RETURNS void
+    AS 'MODULE_PATHNAME', 'flakeid_accept_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flake_accept_clock() IS
+    'declares the wall clock right after a leap that flakeid.max_leap refuses';
+REVOKE ALL ON FUNCTION flake_accept_clock() FROM PUBLIC;
+
+-- -------------------------------------------------------------------------------------------------
+-- Leases, the coordinator's side
+-- -------------------------------------------------------------------------------------------------
+--
+-- Who may stamp ids of a node, from when until when. The end of a
 -- node's last lease stands in flakeid.lease_node and never goes back while ids may have been stamped
 -- before it; a row of it is locked for whatever happens to its node. (doc/leases.md)
 
 -- Durations are whole seconds: an interval with months or days is as long as its calendar and the
 -- reader's time zone say.
 CREATE TABLE flakeid.lease_realm (
-    realm pg_catalog.text PRIMARY KEY,
-    nodes pg_catalog.int4 NOT NULL,
-    max_ttl_s pg_catalog.int4 NOT NULL,
-    max_skew_s pg_catalog.int4 NOT NULL
+    realm text PRIMARY KEY,
+    nodes int4 NOT NULL,
+    max_ttl_s int4 NOT NULL,
+    max_skew_s int4 NOT NULL
 );
 COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flake_lease_realm_set()';
 
 CREATE TABLE flakeid.lease_node (
-    realm pg_catalog.text,
-    node pg_catalog.int4,
-    free_from pg_catalog.timestamptz NOT NULL DEFAULT '-infinity',
-    token pg_catalog.uuid,
+    realm text,
+    node int4,
+    free_from timestamptz NOT NULL DEFAULT '-infinity',
+    token uuid,
     PRIMARY KEY (realm, node)
 );
 CREATE INDEX lease_node_free ON flakeid.lease_node (realm, free_from, node);
 COMMENT ON TABLE flakeid.lease_node IS 'when each node that was ever leased is free, and the token of its last lease';
 
 CREATE TABLE flakeid.lease_history (
-    token pg_catalog.uuid PRIMARY KEY,
-    realm pg_catalog.text NOT NULL,
-    node pg_catalog.int4 NOT NULL,
-    holder pg_catalog.text NOT NULL,
-    role pg_catalog.text NOT NULL,
-    lease_start pg_catalog.timestamptz NOT NULL,
-    lease_end pg_catalog.timestamptz NOT NULL,
-    acquired_at pg_catalog.timestamptz NOT NULL,
-    renewed_at pg_catalog.timestamptz,
-    renewals pg_catalog.int8 NOT NULL DEFAULT 0,
-    released_at pg_catalog.timestamptz,
-    last_stamp pg_catalog.timestamptz
+    token uuid PRIMARY KEY,
+    realm text NOT NULL,
+    node int4 NOT NULL,
+    holder text NOT NULL,
+    role text NOT NULL,
+    lease_start timestamptz NOT NULL,
+    lease_end timestamptz NOT NULL,
+    acquired_at timestamptz NOT NULL,
+    renewed_at timestamptz,
+    renewals int8 NOT NULL DEFAULT 0,
+    released_at timestamptz,
+    last_stamp timestamptz
 );
 CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
 COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flake_leases';
@@ -417,7 +454,7 @@ COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flake_leases';
 -- tables are in every publication of all tables. A TRUNCATE cannot be left out: nothing is handed out
 -- then until whatever was leased has ended.
 
-CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS pg_catalog.trigger
+CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
@@ -445,7 +482,7 @@ ALTER TABLE flakeid.lease_realm ENABLE REPLICA TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_history ENABLE REPLICA TRIGGER ignore_replicated;
 
-CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS pg_catalog.trigger
+CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.lease_rest(true);
@@ -478,22 +515,22 @@ CREATE VIEW flake_leases AS
 COMMENT ON VIEW flake_leases IS 'who holds and held which node from when until when';
 GRANT SELECT ON flake_leases TO pg_monitor;
 
-CREATE FUNCTION flakeid.lease_clock(hold pg_catalog.int8, OUT now pg_catalog.timestamptz, OUT rest_until pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz)
     AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_clock(pg_catalog.int8) IS
+COMMENT ON FUNCTION flakeid.lease_clock(int8) IS
     'clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
 
-CREATE FUNCTION flakeid.lease_rest(begins pg_catalog.bool) RETURNS pg_catalog.void
+CREATE FUNCTION flakeid.lease_rest(begins bool) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_lease_rest' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_rest(pg_catalog.bool) IS 'begins or ends a rest';
+COMMENT ON FUNCTION flakeid.lease_rest(bool) IS 'begins or ends a rest';
 
-CREATE FUNCTION flakeid.lease_repair_clock() RETURNS pg_catalog.interval
+CREATE FUNCTION flakeid.lease_repair_clock() RETURNS interval
     AS 'MODULE_PATHNAME', 'flakeid_lease_repair_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
 
-CREATE FUNCTION flakeid.lease_begin(of_realm pg_catalog.text, OUT now pg_catalog.timestamptz,
-        OUT nodes pg_catalog.int4, OUT max_ttl_s pg_catalog.int4, OUT max_skew_s pg_catalog.int4,
-        OUT rest_until pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT now timestamptz,
+        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
+        OUT rest_until timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('session_replication_role') = 'replica' THEN
@@ -523,10 +560,10 @@ BEGIN
     FROM flakeid.lease_clock(max_ttl_s::int8 + max_skew_s) AS c;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_begin(pg_catalog.text) IS 'what every function of leases begins with';
+COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'what every function of leases begins with';
 
-CREATE FUNCTION flakeid.lease_length(ttl pg_catalog.interval, max_ttl_s pg_catalog.int4)
-    RETURNS pg_catalog.interval
+CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4)
+    RETURNS interval
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     seconds CONSTANT numeric := extract(epoch FROM ttl);
@@ -540,16 +577,16 @@ BEGIN
     RETURN make_interval(secs => ceil(seconds)::float8);
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) IS
+COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
     'length of a lease in whole seconds, which no calendar or time zone changes';
 
 -- Generators come in by these: the name of their schema is nobody else's to change. Functions for
 -- people stand beside them under the same rights.
 
-CREATE FUNCTION flakeid.lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
-        INOUT node pg_catalog.int4, max_node pg_catalog.int4,
-        OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
-        OUT lease_end pg_catalog.timestamptz)
+CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
+        INOUT node int4, max_node int4,
+        OUT token uuid, OUT lease_start timestamptz,
+        OUT lease_end timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
@@ -657,10 +694,10 @@ BEGIN
             lease_acquire.lease_start, lease_acquire.lease_end, b.now);
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) IS 'implementation of flake_lease_acquire()';
+COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS 'implementation of flake_lease_acquire()';
 
-CREATE FUNCTION flakeid.lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
-        known_end pg_catalog.timestamptz) RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval,
+        known_end timestamptz) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
@@ -732,10 +769,10 @@ BEGIN
     RETURN new_end;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) IS 'implementation of flake_lease_renew()';
+COMMENT ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) IS 'implementation of flake_lease_renew()';
 
-CREATE FUNCTION flakeid.lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
-    RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flakeid.lease_release(token uuid, last_stamp timestamptz)
+    RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
@@ -775,39 +812,39 @@ BEGIN
     RETURN free;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) IS 'implementation of flake_lease_release()';
+COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS 'implementation of flake_lease_release()';
 
-CREATE FUNCTION flake_lease_acquire(realm pg_catalog.text, holder pg_catalog.text, ttl pg_catalog.interval,
-        INOUT node pg_catalog.int4 DEFAULT NULL, max_node pg_catalog.int4 DEFAULT NULL,
-        OUT token pg_catalog.uuid, OUT lease_start pg_catalog.timestamptz,
-        OUT lease_end pg_catalog.timestamptz)
+CREATE FUNCTION flake_lease_acquire(realm text, holder text, ttl interval,
+        INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL,
+        OUT token uuid, OUT lease_start timestamptz,
+        OUT lease_end timestamptz)
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT * FROM flakeid.lease_acquire(realm, holder, ttl, node, max_node)
 $$;
-COMMENT ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) IS
+COMMENT ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) IS
     'takes a node, or any free one up to max_node; it counts after COMMIT';
 
-CREATE FUNCTION flake_lease_renew(token pg_catalog.uuid, ttl pg_catalog.interval,
-        known_end pg_catalog.timestamptz DEFAULT NULL) RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flake_lease_renew(token uuid, ttl interval,
+        known_end timestamptz DEFAULT NULL) RETURNS timestamptz
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_renew(token, ttl, known_end)
 $$;
-COMMENT ON FUNCTION flake_lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) IS
+COMMENT ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) IS
     'moves the end of a lease that has not ended and returns it; known_end is the end that the holder knows';
 
-CREATE FUNCTION flake_lease_release(token pg_catalog.uuid, last_stamp pg_catalog.timestamptz)
-    RETURNS pg_catalog.timestamptz
+CREATE FUNCTION flake_lease_release(token uuid, last_stamp timestamptz)
+    RETURNS timestamptz
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_release(token, last_stamp)
 $$;
-COMMENT ON FUNCTION flake_lease_release(pg_catalog.uuid, pg_catalog.timestamptz) IS
+COMMENT ON FUNCTION flake_lease_release(uuid, timestamptz) IS
     'gives a node back before the end and returns from when it is free; no id may be stamped after last_stamp';
 
 -- For superusers
 
-CREATE FUNCTION flake_lease_realm_set(realm pg_catalog.text, nodes pg_catalog.int4 DEFAULT NULL,
-        max_ttl pg_catalog.interval DEFAULT NULL, max_skew pg_catalog.interval DEFAULT NULL)
-    RETURNS pg_catalog.void
+CREATE FUNCTION flake_lease_realm_set(realm text, nodes int4 DEFAULT NULL,
+        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL)
+    RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -829,10 +866,10 @@ BEGIN
         max_skew_s = coalesce(skew_s, r.max_skew_s);
 END
 $$;
-COMMENT ON FUNCTION flake_lease_realm_set(pg_catalog.text, pg_catalog.int4, pg_catalog.interval, pg_catalog.interval) IS
+COMMENT ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) IS
     'makes a realm, or changes those of its settings that are named';
 
-CREATE FUNCTION flake_lease_begin_rest() RETURNS pg_catalog.void
+CREATE FUNCTION flake_lease_begin_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_begin('default');
     SELECT flakeid.lease_begin(r.realm) FROM flakeid.lease_realm AS r;
@@ -841,7 +878,7 @@ $$;
 COMMENT ON FUNCTION flake_lease_begin_rest() IS
     'hands out no leases for max_ttl + max_skew from now: after a restore that the coordinator cannot notice';
 
-CREATE FUNCTION flake_lease_end_rest() RETURNS pg_catalog.void
+CREATE FUNCTION flake_lease_end_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_clock(0);
     SELECT flakeid.lease_rest(false)
@@ -849,14 +886,14 @@ $$;
 COMMENT ON FUNCTION flake_lease_end_rest() IS
     'hands out leases at once after a promotion or restore: only where no lease or renewal is missing';
 
-CREATE FUNCTION flake_lease_repair_clock() RETURNS pg_catalog.interval
+CREATE FUNCTION flake_lease_repair_clock() RETURNS interval
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_repair_clock()
 $$;
 COMMENT ON FUNCTION flake_lease_repair_clock() IS
     'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much';
 
-CREATE FUNCTION flake_lease_revoke(realm pg_catalog.text, node pg_catalog.int4) RETURNS pg_catalog.bool
+CREATE FUNCTION flake_lease_revoke(realm text, node int4) RETURNS bool
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -879,10 +916,10 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION flake_lease_revoke(pg_catalog.text, pg_catalog.int4) IS
+COMMENT ON FUNCTION flake_lease_revoke(text, int4) IS
     'declares a node free whose holder is gone for certain; a holder that is not may make duplicates until its end';
 
-CREATE FUNCTION flake_lease_forget(before pg_catalog.timestamptz) RETURNS pg_catalog.int8
+CREATE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
     LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH gone AS (
         DELETE FROM flakeid.lease_history AS h
@@ -891,28 +928,28 @@ CREATE FUNCTION flake_lease_forget(before pg_catalog.timestamptz) RETURNS pg_cat
         RETURNING 1)
     SELECT count(*) FROM gone
 $$;
-COMMENT ON FUNCTION flake_lease_forget(pg_catalog.timestamptz) IS
+COMMENT ON FUNCTION flake_lease_forget(timestamptz) IS
     'deletes leases that ended before that moment, but for the last one of each node';
 
-REVOKE ALL ON FUNCTION flakeid.lease_clock(pg_catalog.int8) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_rest(pg_catalog.bool) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_clock(int8) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest(bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_ignore_replicated() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_rest_after_truncate() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_begin(pg_catalog.text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_length(pg_catalog.interval, pg_catalog.int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_release(pg_catalog.uuid, pg_catalog.timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_realm_set(pg_catalog.text, pg_catalog.int4, pg_catalog.interval, pg_catalog.interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_begin(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_length(interval, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_release(uuid, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_release(uuid, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_begin_rest() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_end_rest() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_repair_clock() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_revoke(pg_catalog.text, pg_catalog.int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_forget(pg_catalog.timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_revoke(text, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_forget(timestamptz) FROM PUBLIC;
 
 -- A role to grant to generators. It belongs to the whole cluster and outlives the extension.
 DO $$
@@ -922,9 +959,9 @@ EXCEPTION WHEN duplicate_object OR unique_violation THEN
     NULL;
 END
 $$;
-GRANT EXECUTE ON FUNCTION flakeid.lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flake_lease_acquire(pg_catalog.text, pg_catalog.text, pg_catalog.interval, pg_catalog.int4, pg_catalog.int4) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flakeid.lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flake_lease_renew(pg_catalog.uuid, pg_catalog.interval, pg_catalog.timestamptz) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flakeid.lease_release(pg_catalog.uuid, pg_catalog.timestamptz) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flake_lease_release(pg_catalog.uuid, pg_catalog.timestamptz) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flakeid.lease_release(uuid, timestamptz) TO flakeid_generator;
+GRANT EXECUTE ON FUNCTION flake_lease_release(uuid, timestamptz) TO flakeid_generator;
