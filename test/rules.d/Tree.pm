@@ -1,13 +1,10 @@
-# What several rules read of the tree.
+# What several rules read of the tree, at whose top they stand.
 package Tree;
 use strict;
 use warnings;
 use Exporter 'import';
-use File::Basename;
 use Test::More;
 our @EXPORT = qw(text lines sources version made cells none same);
-
-chdir dirname(__FILE__) . '/../..' or die $!;
 
 sub text { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; return <$in> }
 sub lines { my @lines = `@_`; die "@_ failed" if $?; chomp @lines; return @lines }

@@ -9,6 +9,7 @@ use Time::Piece;
 use Test::More;
 use Tree;
 
+chdir "$FindBin::Bin/../.." or die $!;
 my $version = version();
 my ($people, $all) = made($version);
 my $script = text("sql/flakeid--$version.sql");
