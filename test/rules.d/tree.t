@@ -1,4 +1,4 @@
-# The tree itself: how files are formatted, what the model checks, what commits are called.
+# The tree itself: how long files are, how formatted, what the model checks, what commits are called.
 use strict;
 use warnings;
 use FindBin;
@@ -7,6 +7,14 @@ use Test::More;
 use Tree;
 
 chdir "$FindBin::Bin/../.." or die $!;
+
+# A long file is a place where nobody finds anything. Collections are not read.
+my %most = (src => 400, test => 600);
+for my $top (sort keys %most)
+{
+	my @files = grep { !m{/(?:build|corpus|figures|vectors)/|lock\.json$|\.(?:o|bc)$} } lines("find $top -type f");
+	none("no file of $top/ has more than $most{$top} lines", grep { text($_) =~ tr/\n// > $most{$top} } @files);
+}
 
 # The model checks the arithmetic of the horizon that the server runs, not another one.
 my @compiles = lines('make -nB -C test/model build/horizon_model');
