@@ -102,7 +102,8 @@ TEST(Drawing, Largest)
     ASSERT_EQ(parse_layout(text.data(), text.size(), &layout).status, LayoutStatus::ok);
     ASSERT_EQ(layout.bits, 64);
     char out[max_drawing];
-    EXPECT_LT(explain_id(layout, ~UINT64_C(0), ~UINT64_C(0), out), static_cast<size_t>(max_drawing));
+    EXPECT_LT(explain_id(layout, ~UINT64_C(0), ~UINT64_C(0), out),
+              static_cast<size_t>(max_drawing));
 }
 
 // Whatever the layout: all 64 bits in their order, and a letter under each that a field has.

@@ -1,0 +1,50 @@
+# What several rules read of the tree, at whose top they stand.
+package Tree;
+use strict;
+use warnings;
+use Exporter 'import';
+use Test::More;
+our @EXPORT = qw(text lines sources version made cells none same);
+
+sub text { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; return <$in> }
+sub lines { my @lines = `@_`; die "@_ failed" if $?; chomp @lines; return @lines }
+sub sources { return sort map { glob "$_/*.cpp $_/*.hpp" } qw(src src/core src/functions) }
+sub version { return (text('flakeid.control') =~ /^default_version = '(.*)'$/m)[0] }
+
+# The names that the SQL script of a version makes: those for people, and all, with their schema where
+# it is the extension's own. What only implements a type, a cast or an operator is not for people.
+sub made
+{
+	my $script = text("sql/flakeid--$_[0].sql");
+	my %all = map { $_ => 1 } $script =~ /\bCREATE (?:MATERIALIZED )?(?:FUNCTION|VIEW|TABLE|TYPE|SEQUENCE) ([\w.]+)/g;
+	my %implements = map { $_ => 1 } $script =~ /^COMMENT ON FUNCTION (\w+)\([^;]*?IS\s+'(?:I\/O|implementation of)/gm;
+	return ({ map { $_ => 1 } grep { !/\./ && !$implements{$_} } keys %all }, \%all);
+}
+
+# The rows of a page's tables, heads among them: a list of cells each.
+sub cells
+{
+	return map { [ map { s/^\s+|\s+$//gr } split /(?<!\\)\|/, s/^\|//r ] }
+	  grep { /^\|/ && !/^\|[-:| ]+$/ } split /\n/, text($_[0]);
+}
+
+# A list that must be empty; printed one a line where it is not.
+sub none
+{
+	my ($what, @list) = @_;
+	my %seen;
+	return is(join("\n", sort grep { !$seen{$_}++ } @list), '', $what);
+}
+
+# Two lists that must have the same members, in whatever order.
+sub same
+{
+	my ($what, $have, $told) = @_;
+	my %have = map { $_ => 1 } @$have;
+	my %told = map { $_ => 1 } @$told;
+	ok(%have, "$what: some were found");
+	none("$what: none is missing", grep { !$told{$_} } keys %have);
+	none("$what: no other is told", grep { !$have{$_} } keys %told);
+}
+
+1;

@@ -1,0 +1,87 @@
+# The manual, CHANGELOG and the sources name the same presets, settings, functions, views and errors.
+# What is missing on either side is printed. (test/t/022_manual.pl asks a server for arguments, columns
+# and defaults.)
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Time::Piece;
+use Test::More;
+use Tree;
+
+chdir "$FindBin::Bin/../.." or die $!;
+my $version = version();
+my ($people, $all) = made($version);
+my $script = text("sql/flakeid--$version.sql");
+my $sources = join '', map { text($_) } sources();
+my @settings = $sources =~ /DefineCustom\w+Variable\(\s*"flakeid\.(\w+)"/g;
+my @reference = map { cells("doc/$_.md") } qw(reference leases);
+
+# Presets: layout and epoch too, the latter in ms.
+sub epoch_ms
+{
+	my ($epoch) = @_;
+	return $1 * ($2 eq 's' ? 1000 : 1) if $epoch =~ /^(\d+) (m?s)\b/;
+	my ($date, $time, $ms) = $epoch =~ /^(\d{4}-\d\d-\d\d)(?:T([\d:]+)(?:\.(\d{3}))?Z)?/ or return "'$epoch'";
+	return Time::Piece->strptime("$date " . ($time // '00:00:00'), '%Y-%m-%d %T')->epoch * 1000 + ($ms // 0);
+}
+
+my ($table) = $sources =~ /^const Preset presets\[\w+\] = \{\n(.*?)^\};/ms;
+my (@presets, @layouts);
+for my $row (map { s/"\s+"//gr } $table =~ /\{("[^{}]*)\}/g)
+{
+	my ($name, $layout) = $row =~ /"(.*?)"/g;
+	my $epoch = $layout =~ s/ epoch=(\S+)// ? $1 : '1970-01-01';
+	push @presets, $name;
+	push @layouts, "`$name` $layout since " . epoch_ms($epoch);
+}
+my @told = map { "@$_[0, 1] since " . epoch_ms($_->[2]) } grep { @$_ > 2 && $_->[1] =~ /^time:\d|^back:\d/ } cells('doc/layouts.md');
+same('presets of doc/layouts.md', \@layouts, \@told);
+same('presets of doc/plain_sql', \@presets, [ map { m{/(\w+)\.sql$} } glob 'doc/plain_sql/*.sql' ]);
+
+# Settings, functions, types and views have their rows.
+my @subjects = map { $_->[0] } @reference;
+same('settings of doc/reference.md', \@settings, [ map { /^(?:`flakeid\.\w+`(?:, )?)+$/ ? /`flakeid\.(\w+)`/g : () } @subjects ]);
+same('settings of doc/privileges.md', \@settings, [ map { $_->[0] =~ /^setting `flakeid\.(\w+)`$/ } cells('doc/privileges.md') ]);
+my @types = text('doc/reference.md') =~ /^## Type `(\w+)`$/gm;
+same('functions, types and views of doc/reference.md and doc/leases.md',
+	[ keys %$people ], [ @types, map { /`(flake\w*)(?=[`(])/g } grep { !/^column/ } @subjects ]);
+
+# Errors: each that is raised has its SQLSTATE in the manual.
+my (%code, %condition);
+for (grep { /^\w{5} / } split /\n/, text((lines('pg_config --sharedir'))[0] . '/errcodes.txt'))
+{
+	my ($code, undef, $macro, $name) = split;
+	$code{$macro} = $code;
+	$condition{$name} = $code if $name;
+}
+my @raised = (
+	map({ $code{$_} } $sources =~ /errcode\((ERRCODE_\w+)/g),
+	map({ $condition{$_} } $script =~ /\bRAISE ([a-z_]+)/g));
+my %code_of = map { $_ => 1 } values %code;
+same('SQLSTATEs of the manual', \@raised,
+	[ grep { $code_of{$_} } map { text($_) =~ /(?<=[ (])([0-9A-Z]{5})(?=[ ,);])/g } glob 'doc/*.md' ]);
+
+# Names in messages, comments of objects, the manual and CHANGELOG are names of something.
+my @versions = sort map { m{--([\d.]+)\.sql$} && !/--.*--/ ? $1 : () } glob 'sql/flakeid--*.sql';
+my %ever = map { $_ => 1 } map { keys %{ (made($_))[1] } } @versions;
+my %known = map { $_ => 1 } keys %$all, map { "flakeid.$_" } @settings;
+sub unknown { return grep { !$known{$_} } map { /\b(flake_[a-z]\w*|flakeid\.[a-z]\w*)(?<!_)\b(?!\.)/g } @_ }
+none('messages and comments of objects name what is or was there',
+	grep { !$ever{$_} } unknown($sources =~ /"((?:[^"\\\n]|\\.)*)"/g, $script =~ /'([^']*)'/g));
+none("$_ names what is there", unknown(text($_) =~ /`([^`\n]+)`/g)) for grep { $_ ne 'CHANGELOG.md' } glob '*.md doc/*.md';
+
+# CHANGELOG: a function stands in the section of the version that brought it; presets and settings anywhere.
+my $changelog = text('CHANGELOG.md');
+my %section = $changelog =~ /^## \[(.*?)\].*?\n(.*?)(?=^## |\z)/gms;
+my %unnamed = %$people;
+for my $old (@versions)
+{
+	my ($people_then) = made($old);
+	my @came = grep { $people_then->{$_} && delete $unnamed{$_} } keys %unnamed;
+	none("CHANGELOG.md names what came with $old", grep { $section{$old} !~ /\b$_\b/ } @came);
+}
+none('CHANGELOG.md names what is or was there', grep { !$ever{$_} } unknown($changelog =~ /`([^`\n]+)`/g));
+none('CHANGELOG.md names each preset and setting', grep { $changelog !~ /`$_`/ } @presets, map { "flakeid.$_" } @settings);
+
+done_testing();

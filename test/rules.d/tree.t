@@ -1,0 +1,45 @@
+# The tree itself: how long files are, how formatted, what the model checks, what commits are called.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Test::More;
+use Tree;
+
+chdir "$FindBin::Bin/../.." or die $!;
+
+# A long file is a place where nobody finds anything. Collections are not read.
+my %most = (src => 400, test => 600);
+for my $top (sort keys %most)
+{
+	my @files = grep { !m{/(?:build|corpus|figures|vectors)/|lock\.json$|\.(?:o|bc)$} } lines("find $top -type f");
+	none("no file of $top/ has more than $most{$top} lines", grep { text($_) =~ tr/\n// > $most{$top} } @files);
+}
+
+# The model checks the arithmetic of the horizon that the server runs, not another one.
+my @compiles = lines('make -nB -C test/model build/horizon_model');
+like("@compiles", qr{/src/core/stamp\.cpp\b}, 'the model links core/stamp');
+like(join(' ', lines('g++ -std=c++17 -MM test/model/horizon_model.cpp')), qr{/src/core/stamp\.hpp\b}, 'and uses it');
+
+# What .editorconfig says of every file, but for what programs wrote.
+my @texts = grep { -T && !m{^\./(?:\.git|build|expected|tmp_check|test/fuzz/corpus)/|\.svg$} } lines('find . -type f');
+none('lines end in LF, without blanks before it', grep { text($_) =~ /[ \t\r]\n|[^\n]\z/ } @texts);
+
+SKIP:
+{
+	# Every version of clang-format has an idea of its own of .clang-format.
+	skip 'there is no clang-format-14', 1 if !grep { -x "$_/clang-format-14" } split /:/, $ENV{PATH};
+	my @files = map { lines("find $_ -name '*.?pp'") } qw(src test/unit test/model test/fuzz);
+	none('clang-format-14 -i would change nothing', map { /^(\S+?):\d+:\d+: error/ } `clang-format-14 --dry-run -Werror @files 2>&1`);
+}
+
+SKIP:
+{
+	# test/run brings what git tells, since the copy that it makes has no history.
+	skip 'there is no history', 1 if !-s 'build/subjects';
+	my $begun = 1795320000; # with the first commit after 2026-11-22 04:00 UTC
+	my @subjects = map { /^(\d+) (.*)/ && $1 >= $begun ? $2 : () } split /\n/, text('build/subjects');
+	none('subjects of commits have at most 72 characters', grep { length > 72 } @subjects);
+}
+
+done_testing();
