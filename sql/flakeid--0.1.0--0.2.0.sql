@@ -54,6 +54,18 @@ ALTER TABLE flakeid.lease_realm
 ALTER TABLE flakeid.lease_realm RENAME COLUMN max_ttl TO max_ttl_s;
 ALTER TABLE flakeid.lease_realm RENAME COLUMN max_skew TO max_skew_s;
 
+-- Casts. Nothing depends on one that is dropped.
+
+CREATE FUNCTION flake(int2) RETURNS flake
+    AS 'int28' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake(int2) IS 'convert int2 to flake';
+DROP CAST (int4 AS flake);
+CREATE CAST (int4 AS flake) WITH FUNCTION flake(int4) AS IMPLICIT;
+DROP CAST (int2 AS flake);
+CREATE CAST (int2 AS flake) WITH FUNCTION flake(int2) AS IMPLICIT;
+CREATE CAST (flake AS int2) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (flake AS float8) WITH INOUT;
+
 -- Constraints are named as a fresh table names them; since 18 NOT NULL is one.
 CREATE FUNCTION flakeid.rename_constraints() RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

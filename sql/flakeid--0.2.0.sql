@@ -60,6 +60,10 @@ COMMENT ON FUNCTION flake_out(flake) IS 'I/O';
 COMMENT ON FUNCTION flake_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION flake_send(flake) IS 'I/O';
 
+CREATE FUNCTION flake(int2) RETURNS flake
+    AS 'int28' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake(int2) IS 'convert int2 to flake';
+
 CREATE FUNCTION flake(int4) RETURNS flake
     AS 'int48' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake(int4) IS 'convert int4 to flake';
@@ -68,14 +72,18 @@ CREATE FUNCTION flake(numeric) RETURNS flake
     AS 'numeric_int8' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake(numeric) IS 'convert numeric to flake';
 
--- An assignment takes no part in choosing operators: only bigint stands behind those.
+-- Of what a flake becomes, bigint alone is implicit: its operators and functions are those of a flake, and no others
+-- compete. What becomes a flake chooses no operator, as flake has none: small integers do it in coalesce(id, 0), UNION and
+-- the like. For bigint that would go both ways, and leave the type of those to the order of their parts.
 CREATE CAST (flake AS int8) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (int8 AS flake) WITHOUT FUNCTION AS ASSIGNMENT;
-CREATE CAST (int4 AS flake) WITH FUNCTION flake(int4) AS ASSIGNMENT;
-CREATE CAST (int2 AS flake) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (int4 AS flake) WITH FUNCTION flake(int4) AS IMPLICIT;
+CREATE CAST (int2 AS flake) WITH FUNCTION flake(int2) AS IMPLICIT;
 CREATE CAST (numeric AS flake) WITH FUNCTION flake(numeric) AS ASSIGNMENT;
 CREATE CAST (flake AS int4) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (flake AS int2) WITH INOUT AS ASSIGNMENT;
 CREATE CAST (flake AS numeric) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (flake AS float8) WITH INOUT;
 
 -- -------------------------------------------------------------------------------------------------
 -- Making ids

@@ -40,6 +40,8 @@ INSERT INTO query (query) VALUES
     ('SELECT n FROM with_flake WHERE id BETWEEN 5 AND 9'),
     ('SELECT n FROM with_flake WHERE id > 9000 ORDER BY n LIMIT 3'),
     ('SELECT n FROM with_flake ORDER BY id DESC LIMIT 5'),
+    ('SELECT n, coalesce(id, 0), greatest(id, 0::smallint) FROM with_flake WHERE id = 5::smallint OR id = 6'),
+    ('SELECT min(id), max(id)::flake FROM with_flake'),
     ('SELECT DISTINCT id FROM with_flake ORDER BY id LIMIT 5'),
     ('SELECT id FROM with_flake GROUP BY id HAVING id < 9'),
     ('SELECT f.n FROM with_flake f JOIN with_bigint b ON f.id = b.id WHERE b.n = 3'),

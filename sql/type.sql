@@ -44,6 +44,7 @@ WHERE 'flake'::regtype IN (castsource, casttarget) ORDER BY 1, 2;
 SELECT pg_typeof(5::flake), 5::flake, (-5)::bigint::flake, '5'::flake::bigint, '5'::flake::text, '5'::text::flake;
 SELECT pg_typeof('5'::flake + 1), '5'::flake + 1 AS sum, '5'::flake % 2 AS mod;
 SELECT 5::smallint::flake, 6.5::flake, '7'::flake::int, '9223372036854775807'::flake::numeric;
+SELECT coalesce(NULL::flake, 0), pg_typeof(coalesce(0, 1::flake)), pg_typeof(greatest(1::smallint, 2::flake)), 5::flake::smallint, 9007199254740993::flake::float8;
 SELECT '2147483648'::flake::int;
 SELECT 9223372036854775808::flake;
 CREATE TABLE assigned (id flake, i int, n numeric);
