@@ -139,6 +139,19 @@ SELECT count(DISTINCT id) FROM (
     SELECT first + g AS id FROM (SELECT flake_block(1000) AS first FROM generate_series(1, 20)) AS s, generate_series(0, 999) g
     UNION ALL SELECT flake_next() FROM generate_series(1, 1000)) AS s;
 
+SELECT count(DISTINCT id), count(*) FROM flake_next_many(10000) AS id;
+SELECT count(DISTINCT id), count(*) FROM flake_next_many(10000, 'sonyflake2') AS id;
+SELECT count(*) FROM flake_next_many(0);
+SELECT flake_next_many(-1);
+SELECT flake_next_many(NULL);
+SELECT count(DISTINCT flake_sequence(id + g)) AS sequences, count(DISTINCT flake_timestamp(id + g)) AS ticks,
+       max(flake_sequence(id + g)) - min(flake_sequence(id + g)) AS span
+    FROM flake_block(4096) AS id, generate_series(0, 4095) g;
+SELECT count(DISTINCT flake_sequence(id + (g << 16), 'sonyflake')) AS sequences
+    FROM flake_block(256, 'sonyflake') AS id, generate_series(0, 255) g;
+SELECT flake_block(257, 'sonyflake');
+SELECT flake_block(0);
+
 -- flakeid.cache: still distinct and rising within a session
 SET flakeid.cache = 100;
 SELECT all_good(array_agg(flake_next())) FROM generate_series(1, 1000);

@@ -140,17 +140,6 @@ CREATE FUNCTION of_shard(id bigint) RETURNS int LANGUAGE sql SET flakeid.layout 
 SELECT of_shard(flake_make(now(), 77, 0, 'instagram')), flake_node(8192);
 SET flakeid.node = '20-23';
 SELECT flake_node(flake_next()), value FROM flake_status WHERE name = 'node';
--- flake_status says what flake_next() would
-SELECT value FROM flake_status WHERE name = 'can generate';
-SET flakeid.layout = 'uidgenerator';
-SELECT value FROM flake_status WHERE name = 'can generate';
-SET flakeid.layout = 'time:41:2s node:10 sequence:12';
-SELECT value FROM flake_status WHERE name = 'can generate';
-SET flakeid.layout = 'randflake';
-SELECT value FROM flake_status WHERE name = 'can generate';
-SET flakeid.layout = 'js53';
-SET flakeid.node = 1024;
-SELECT value FROM flake_status WHERE name = 'can generate';
 RESET flakeid.layout;
 RESET flakeid.node;
 -- per database and role, from the next session on

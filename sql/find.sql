@@ -1,0 +1,81 @@
+-- Finding ids by time: bounds, id <@ tstzrange, indexes and partitions.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
+\set file :abs_srcdir '/test/sql/raised.sql'
+\i :file
+\set ECHO all
+SET timezone = 'UTC';
+CREATE EXTENSION flakeid;
+
+SELECT flake_floor('2026-11-20 12:00Z'::timestamptz, 'snowflake'), flake_ceil('2026-11-20 12:00Z'::timestamptz, 'snowflake');
+SELECT flake_floor('-infinity'::timestamptz, 'snowflake'), flake_ceil('infinity'::timestamptz, 'snowflake'),
+       flake_floor('1999-01-01'::timestamptz, 'snowflake'), flake_ceil('2999-01-01'::timestamptz, 'snowflake'),
+       flake_ceil('2999-01-01'::timestamptz, 'tsid');
+SELECT flake_floor(now(), 'randflake');
+SELECT flake_ceil(now(), 'rollback3');
+
+CREATE TABLE event (id flake PRIMARY KEY, at timestamptz NOT NULL);
+INSERT INTO event SELECT flake_make(at, 1, 0), at
+    FROM (SELECT '2026-11-20 12:00Z'::timestamptz + g * interval '1 ms' AS at FROM generate_series(-5000, 5000) g) s;
+-- each row: a range, and whether id <@ range says the same as the time itself, as an expression too
+SELECT r AS range, count(*) FILTER (WHERE id <@ r) AS ids,
+       count(*) FILTER (WHERE (id <@ r) IS DISTINCT FROM (at <@ r)) AS wrong
+FROM event, unnest(ARRAY[
+    '[2026-11-20 12:00Z,2026-11-20 12:00:01Z)', '(2026-11-20 12:00Z,2026-11-20 12:00:01Z]',
+    '[2026-11-20 12:00Z,2026-11-20 12:00Z]', '[2026-11-20 12:00:00.0005Z,2026-11-20 12:00:00.0015Z)',
+    '(2026-11-20 12:00:00.0005Z,2026-11-20 12:00:00.0009Z)', 'empty', '(,)', '(,2026-11-20 12:00Z)',
+    '[2026-11-20 12:00Z,)', '[-infinity,infinity]', '(infinity,)', '[1990-01-01Z,1991-01-01Z)',
+    '[2500-01-01Z,2501-01-01Z)', '[1990-01-01Z,2500-01-01Z)', '(,294276-12-31Z)', NULL]::tstzrange[]) AS r
+GROUP BY r ORDER BY r;
+-- the same as a condition, which the planner rewrites
+SELECT count(*) FROM event WHERE id <@ tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z');
+SELECT count(*) FROM event WHERE id <@ tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z', '(]');
+SELECT count(*) FROM event WHERE id <@ 'empty'::tstzrange;
+SELECT count(*) FROM event WHERE id <@ NULL::tstzrange;
+SELECT count(*) FROM event WHERE id <@ (SELECT tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z'));
+ANALYZE event;
+EXPLAIN (COSTS OFF) SELECT * FROM event WHERE id <@ tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z');
+-- the other way round
+SELECT count(*), count(*) FILTER (WHERE (r @> id) IS DISTINCT FROM (id <@ r)) AS wrong
+FROM event, (VALUES (tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z')), ('(,)'), ('empty'), (NULL)) AS v (r);
+EXPLAIN (COSTS OFF) SELECT * FROM event WHERE tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z') @> id;
+-- what is dear for each row is evaluated once, a range that no row changes is an index condition
+CREATE FUNCTION pg_temp.dear(n bigint) RETURNS bigint LANGUAGE plpgsql STABLE COST 1000 AS 'BEGIN RETURN n; END';
+CREATE FUNCTION pg_temp.dear(r tstzrange) RETURNS tstzrange LANGUAGE plpgsql STABLE COST 1000 AS 'BEGIN RETURN r; END';
+EXPLAIN (COSTS OFF) SELECT * FROM event WHERE pg_temp.dear(id) <@ tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z');
+EXPLAIN (COSTS OFF) SELECT * FROM event WHERE id <@ pg_temp.dear(tstzrange('2026-11-20 12:00Z', '2026-11-20 12:00:01Z'));
+EXPLAIN (COSTS OFF) SELECT * FROM event WHERE id <@ pg_temp.dear(tstzrange(at, NULL));
+
+-- partitions are pruned when the plan is made and when it runs
+CREATE TABLE part (id flake DEFAULT flake_next(), what int) PARTITION BY RANGE (id);
+SELECT format('CREATE TABLE part_%s PARTITION OF part FOR VALUES FROM (%s) TO (%s)', m,
+              flake_floor('2026-01-01Z'::timestamptz + (m - 1) * interval '1 month', 'snowflake'),
+              flake_floor('2026-01-01Z'::timestamptz + m * interval '1 month', 'snowflake'))
+    FROM generate_series(1, 12) m \gexec
+INSERT INTO part SELECT flake_make('2026-01-01Z'::timestamptz + g * interval '1 day', 0, 0), g FROM generate_series(0, 364) g;
+EXPLAIN (COSTS OFF) SELECT * FROM part
+    WHERE id >= flake_floor('2026-05-03Z'::timestamptz, 'snowflake') AND id < flake_floor('2026-05-04Z'::timestamptz, 'snowflake');
+PREPARE in_range AS SELECT min(what), max(what), count(*) FROM part WHERE id <@ tstzrange('2026-05-03Z', '2026-06-05Z');
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE in_range;
+EXECUTE in_range;
+SET flakeid.layout = 'time:41:1ms node:10 sequence:12 epoch=2010-11-01T01:42:54.657Z'; -- 3 days earlier
+EXECUTE in_range;
+SET flakeid.layout = 'randflake';
+EXECUTE in_range;
+RESET flakeid.layout;
+EXECUTE in_range;
+
+-- readers with a layout serve in indexes and generated columns
+CREATE INDEX ON event (flake_timestamp(id, 'snowflake'));
+CREATE TABLE stamped (id flake PRIMARY KEY DEFAULT flake_next(),
+    made timestamptz GENERATED ALWAYS AS (flake_timestamp(id, 'snowflake')) STORED);
+SELECT date_trunc('milliseconds', clock_timestamp()) AS began \gset
+INSERT INTO stamped SELECT FROM generate_series(1, 10);
+SELECT count(*) FROM stamped WHERE made = flake_timestamp(id) AND made BETWEEN :'began' AND now() + interval '5 s';
+SELECT pg_temp.raised('CREATE INDEX ON event (flake_timestamp(id))');
+
+DROP TABLE event, part, stamped;
+DROP EXTENSION flakeid;

@@ -1,0 +1,45 @@
+-- What layouts allow, and the settings in effect.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
+\set file :abs_srcdir '/test/sql/raised.sql'
+\i :file
+\set ECHO all
+SET timezone = 'UTC';
+CREATE EXTENSION flakeid;
+
+SELECT name, layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM flake_layouts;
+
+-- A layout prints back as its normal text, and that text is its own normal text.
+SELECT name FROM flake_layouts WHERE (flake_layout(layout_text)).layout_text <> layout_text;
+SELECT layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM unnest(ARRAY[
+    'time:31:1s node:5 sequence:27',
+    ' sequence:12   time:41:1000us  a:3 b:7 epoch=1288834974657 ',
+    'time:20:7200s sequence:10 epoch=-86400s',
+    'node:1 time:42:1ms sequence:21']) AS t, flake_layout(t);
+
+-- The presets that may have made an id which the layout makes from now on
+SELECT name, expected, got FROM (VALUES
+    ('snowflake', 'twitter', true), ('twitter', 'snowflake', true), ('snowflake', 'snowflake', false),
+    ('snowflake', 'rollback2', false), ('rollback2', 'rollback3', true), ('tsid', 'snowflake', true),
+    ('snowflake', 'tsid', false), ('uidgenerator31', 'uidgenerator', true), ('uidgenerator30', 'uidgenerator', true),
+    ('uidgenerator', 'uidgenerator31', false), ('randflake', 'snowflake', false)) AS t (name, other, expected),
+    LATERAL (SELECT other = ANY (repeats) AS got FROM flake_layouts l WHERE l.name = t.name) AS l
+WHERE got IS DISTINCT FROM expected;
+
+-- flake_status says what flake_next() would
+SELECT value FROM flake_status WHERE name = 'can generate';
+SET flakeid.layout = 'uidgenerator';
+SELECT value FROM flake_status WHERE name = 'can generate';
+SET flakeid.layout = 'time:41:2s node:10 sequence:12';
+SELECT value FROM flake_status WHERE name = 'can generate';
+SET flakeid.layout = 'randflake';
+SELECT value FROM flake_status WHERE name = 'can generate';
+SET flakeid.layout = 'js53';
+SET flakeid.node = 1024;
+SELECT value FROM flake_status WHERE name = 'can generate';
+RESET flakeid.layout;
+RESET flakeid.node;
+
+DROP EXTENSION flakeid;
