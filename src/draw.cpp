@@ -125,7 +125,7 @@ Draw next(Generator& g, uint64_t last, Want want)
 uint64_t next_tick(Generator& g, Want want)
 {
     const uint64_t last = pg_atomic_read_u64(&g.slot->word);
-    if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g, last))) {
+    if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g.lease, last))) {
         return UINT64_MAX;
     }
     const Draw d = next(g, last, want);
@@ -240,7 +240,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         (void)find_slot(g, g.node); // says which layout is in the way
     }
     if (unlikely(g.lease.entry != nullptr)) {
-        if (unlikely(!lease_holds(g, last))) {
+        if (unlikely(!lease_holds(g.lease, last))) {
             view_lease(g);
             const bool elsewhere = g.lease.end_us == 0 && g.span.first != g.span.last &&
                                    lease_failing(g.lease.entry) && move_on(g, want);
@@ -249,7 +249,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
             }
             return false;
         }
-    } else if (unlikely(last == closed_word || leases_began(g))) {
+    } else if (unlikely(last == closed_word || leases_began(g.lease))) {
         await_open_slot(waiting);
         return false;
     }
@@ -315,7 +315,7 @@ Draw draw(Generator& g, Want want)
         }
         if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &attempt.last, end))) {
             if (unlikely(g.lease.entry != nullptr ? wall_us() >= g.lease.end_us
-                                                  : leases_began(g))) {
+                                                  : leases_began(g.lease))) {
                 continue; // stopped before the swap, past the end of the lease or into leases
             }
             count_issued(d.count);
@@ -344,16 +344,6 @@ void draw_cache(Generator& g, uint32_t count)
     g.cache.end = d.word + d.count;
     g.cache.from_us = word_start_us(g, g.cache.end - 1) - ahead_us;
     g.cache.until_us = word_start_us(g, g.cache.next) + ahead_us;
-}
-
-void ids_of_words(const Generator& g, uint64_t word, uint32_t count, uint64_t* ids)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        ids[i] = raw_of_word(g.layout, g.shape, word + i) | g.node_bits;
-    }
-    if (g.layout.enciphered) {
-        sparx_encrypt_many(configured_key(), ids, count);
-    }
 }
 
 } // namespace flakeid

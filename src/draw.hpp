@@ -3,7 +3,6 @@
 #pragma once
 
 #include "generator.hpp"
-#include "secret.hpp"
 
 namespace flakeid {
 
@@ -33,7 +32,7 @@ inline uint64_t draw_one(Generator& g)
         while (likely(in_stretch(g.stretch, last))) {
             const uint64_t word = last + 1;
             if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last, word))) {
-                if (unlikely(leases_began(g))) {
+                if (unlikely(leases_began(g.lease))) {
                     break;
                 }
                 count_issued(1);
@@ -58,19 +57,21 @@ inline bool cached_word_serves(Generator& g)
         return now_us >= g.cache.from_us && now_us < g.cache.until_us;
     };
     return g.cache.next != g.cache.end &&
-           (g.lease.entry == nullptr ? !leases_began(g)
-                                     : lease_holds(g, pg_atomic_read_u64(&g.slot->word))) &&
+           (g.lease.entry == nullptr ? !leases_began(g.lease)
+                                     : lease_holds(g.lease, pg_atomic_read_u64(&g.slot->word))) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 
-// The id of a word that was drawn.
-inline int64_t id_of_word(const Generator& g, uint64_t word)
+// The next word of this session.
+inline uint64_t next_word(Generator& g)
 {
-    const uint64_t raw = raw_of_word(g.layout, g.shape, word) | g.node_bits;
-    return static_cast<int64_t>(g.layout.enciphered ? sparx_encrypt(configured_key(), raw) : raw);
+    if (likely(settings.cache == 1)) {
+        return draw_one(g);
+    }
+    if (!cached_word_serves(g)) {
+        draw_cache(g, static_cast<uint32_t>(settings.cache));
+    }
+    return g.cache.next++;
 }
-
-// The ids of `count` words that were drawn, from `word` on.
-void ids_of_words(const Generator& generator, uint64_t word, uint32_t count, uint64_t* ids);
 
 } // namespace flakeid

@@ -31,15 +31,6 @@ struct Cache {
     int64_t from_us, until_us; // when they may be
 };
 
-// The lease of the node, as `limits` were made from it.
-struct HeldLease {
-    Lease* entry;                   // nullptr: there is no coordinator
-    int64_t end_us;                 // 0: the lease is not held
-    uint64_t first_tick, last_tick; // that lie in the lease as a whole
-    uint32_t wanted_node;           // the node, or any_node
-    pg_atomic_uint32* in_force;     // not 0: there are leases
-};
-
 // The nodes to draw from.
 struct Span {
     uint32_t first, last;
@@ -110,21 +101,5 @@ bool set_node(Generator& generator, uint32_t node);
 // The first moment of a word's tick, and its stamp.
 int64_t word_start_us(const Generator& generator, uint64_t word);
 uint64_t stamp_of_word(const Generator& generator, uint64_t word);
-
-// True when the lease is held as generator.limits have it, and the slot is open. To be asked after
-// the word was read, so that a word and limits of two leases never come together.
-inline bool lease_holds(const Generator& g, uint64_t word)
-{
-    pg_read_barrier();
-    return word != closed_word && g.lease.end_us != 0 &&
-           pg_atomic_read_u64(&g.lease.entry->end_us) == static_cast<uint64_t>(g.lease.end_us);
-}
-
-// True when leases began after a generator without one was made. To be asked after a word was
-// swapped in: then the word counts for nothing.
-inline bool leases_began(const Generator& g)
-{
-    return pg_atomic_read_u32(g.lease.in_force) != 0;
-}
 
 } // namespace flakeid

@@ -12,10 +12,9 @@
 #pragma once
 
 #include "lease_table.hpp"
+#include "slots.hpp"
 
 namespace flakeid {
-
-struct Slot;
 
 struct LeaseView {
     bool same; // false: nobody wanted it for long, and it is another one now
@@ -57,6 +56,31 @@ const char* lease_told(const Lease* lease);
 
 // What a message calls the coordinator: its hosts and database, never the whole connection string.
 LeaseStory lease_coordinator();
+
+// The lease of a generator's node, as its limits were made from it.
+struct HeldLease {
+    Lease* entry;                   // nullptr: there is no coordinator
+    int64_t end_us;                 // 0: the lease is not held
+    uint64_t first_tick, last_tick; // that lie in the lease as a whole
+    uint32_t wanted_node;           // the node, or any_node
+    pg_atomic_uint32* in_force;     // not 0: there are leases
+};
+
+// True when the lease is held as the limits have it, and the slot is open. To be asked after the
+// word was read, so that a word and limits of two leases never come together.
+inline bool lease_holds(const HeldLease& lease, uint64_t word)
+{
+    pg_read_barrier();
+    return word != closed_word && lease.end_us != 0 &&
+           pg_atomic_read_u64(&lease.entry->end_us) == static_cast<uint64_t>(lease.end_us);
+}
+
+// True when leases began after a generator without one was made. To be asked after a word was
+// swapped in: then the word counts for nothing.
+inline bool leases_began(const HeldLease& lease)
+{
+    return pg_atomic_read_u32(lease.in_force) != 0;
+}
 
 // The keeper's part.
 

@@ -1,4 +1,5 @@
 // flake_next and its kin: the SQL functions that make ids.
+#include "compose.hpp"
 #include "draw.hpp"
 #include "messages.hpp"
 #include "functions/named.hpp"
@@ -25,17 +26,6 @@ Generator& generator_of(FunctionCallInfo fcinfo, int arg)
         make_named(named.value, named.name, named.length);
     }
     return named.value;
-}
-
-uint64_t next_word(Generator& g)
-{
-    if (likely(settings.cache == 1)) {
-        return draw_one(g);
-    }
-    if (!cached_word_serves(g)) {
-        draw_cache(g, static_cast<uint32_t>(settings.cache));
-    }
-    return g.cache.next++;
 }
 
 uint32_t positive_count(FunctionCallInfo fcinfo, int32 least)
