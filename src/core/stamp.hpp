@@ -7,6 +7,7 @@
 
 #include "layout.hpp"
 
+#include <cassert>
 #include <cstdint>
 
 namespace flakeid {
@@ -17,6 +18,7 @@ static_assert(stamp_us_bits + max_back_bits < 64, "a stamp is a positive bigint"
 
 constexpr uint64_t stamp_of(uint64_t back, int64_t us)
 {
+    assert(back <= low_mask(max_back_bits));
     return back << stamp_us_bits | static_cast<uint64_t>(us < 0               ? 0
                                                          : us > last_stamp_us ? last_stamp_us
                                                                               : us);
