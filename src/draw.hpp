@@ -36,6 +36,8 @@ inline uint64_t draw_one(Generator& g)
                 if (unlikely(leases_began(g))) {
                     break;
                 }
+                Assert(word > last && word <= g.limits.last);
+                Assert(word_tick(g.shape, word) == g.limits.now);
                 count_issued(1);
                 return word;
             }
@@ -66,7 +68,9 @@ inline bool cached_word_serves(Generator& g)
 // The id of a word that was drawn.
 inline int64_t id_of_word(const Generator& g, uint64_t word)
 {
+    Assert((raw_of_word(g.layout, g.shape, word) & g.node_bits) == 0);
     const uint64_t raw = raw_of_word(g.layout, g.shape, word) | g.node_bits;
+    Assert(split(g.layout, raw).node == g.node && (g.layout.enciphered || raw <= PG_INT64_MAX));
     return static_cast<int64_t>(g.layout.enciphered ? sparx_encrypt(configured_key(), raw) : raw);
 }
 

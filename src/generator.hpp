@@ -127,4 +127,6 @@ inline bool leases_began(const Generator& g)
     return pg_atomic_read_u32(g.lease.in_force) != 0;
 }
 
+static_assert(plain<TickNow, EarlyExtension, Cache, HeldLease, Span, Generator>);
+
 } // namespace flakeid
