@@ -39,7 +39,9 @@ PG_CXXFLAGS = $(CORE_CXXFLAGS) -Wall -Wextra -Wno-unused-parameter \
 
 
 # The keeper of leases is a client of the coordinator.
-PG_CPPFLAGS = -Isrc -I$(libpq_srcdir) -DFLAKEID_VERSION='"$(EXTVERSION)"'
+PG_CPPFLAGS = -Isrc -I$(libpq_srcdir) -DFLAKEID_VERSION='"$(EXTVERSION)"' $(NDEBUG)
+# The core's assertions are checked where the server's are, and in the tests without a server.
+NDEBUG = $(if $(findstring --enable-cassert,$(shell $(PG_CONFIG) --configure)),,-DNDEBUG)
 SHLIB_LINK_INTERNAL = $(libpq)
 
 EXTRA_CLEAN = build

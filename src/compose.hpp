@@ -8,7 +8,9 @@ namespace flakeid {
 
 inline int64_t id_of_word(const Generator& g, uint64_t word)
 {
+    Assert((raw_of_word(g.layout, g.shape, word) & g.node_bits) == 0);
     const uint64_t raw = raw_of_word(g.layout, g.shape, word) | g.node_bits;
+    Assert(split(g.layout, raw).node == g.node && (g.layout.enciphered || raw <= PG_INT64_MAX));
     return static_cast<int64_t>(g.layout.enciphered ? sparx_encrypt(configured_key(), raw) : raw);
 }
 

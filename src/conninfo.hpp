@@ -2,6 +2,8 @@
 // and which addresses it names.
 #pragma once
 
+#include "core/plain.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -53,5 +55,7 @@ struct PlaceList {
 void open_places(PlaceList& list, const char* conninfo);
 NextPlace next_place(PlaceList& list, Place* place);
 void close_places(PlaceList& list);
+
+static_assert(plain<Place, PlaceList>);
 
 } // namespace flakeid

@@ -47,10 +47,12 @@ public:
 private:
     int64_t since_us_ = 0;
 };
+static_assert(plain<Waiting>);
 
 // Sleeps without holding anything; an interrupt ends it.
 void nap(int64_t us)
 {
+    Assert(INTERRUPTS_CAN_BE_PROCESSED());
     const auto ms = static_cast<long>((Min(us, longest_nap_us) + us_per_ms - 1) / us_per_ms);
     (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
                     PG_WAIT_EXTENSION);
@@ -60,8 +62,8 @@ void nap(int64_t us)
 
 bool outside_lease(const Generator& g, const Draw& d)
 {
-    return g.shape.has_back && (word_tick(g.shape, d.word) < g.lease.first_tick ||
-                                word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick);
+    return word_tick(g.shape, d.word) < g.lease.first_tick ||
+           word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick;
 }
 
 // True when no lease can come soon: the last attempt failed for each node that the generator may
@@ -226,6 +228,7 @@ struct Attempt {
     int64_t now_us;
     int64_t wait_us; // 0: try again at once
 };
+static_assert(plain<Attempt>);
 
 // True when attempt->draw may be swapped in. Waits for a lease, but not for the clock.
 inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt)
@@ -262,7 +265,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         return false;
     }
     if (unlikely(d.verdict != Verdict::issue) ||
-        (unlikely(g.lease.entry != nullptr) && outside_lease(g, d))) {
+        (unlikely(g.lease.entry != nullptr) && g.shape.has_back && outside_lease(g, d))) {
         attempt->wait_us = unblock(g, d, now_us, waiting);
         return false;
     }
@@ -318,6 +321,9 @@ Draw draw(Generator& g, Want want)
                                                   : leases_began(g.lease))) {
                 continue; // stopped before the swap, past the end of the lease or into leases
             }
+            Assert(d.word > attempt.last && end >= d.word && end <= g.limits.last);
+            Assert(word_tick(g.shape, end) <= g.limits.now + g.limits.ahead);
+            Assert(g.lease.entry == nullptr || !outside_lease(g, d));
             count_issued(d.count);
             if (unlikely(crowded)) {
                 let_others_first(g, d, now_us);
@@ -342,6 +348,7 @@ void draw_cache(Generator& g, uint32_t count)
     const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
     g.cache.next = d.word;
     g.cache.end = d.word + d.count;
+    Assert(g.cache.next < g.cache.end);
     g.cache.from_us = word_start_us(g, g.cache.end - 1) - ahead_us;
     g.cache.until_us = word_start_us(g, g.cache.next) + ahead_us;
 }

@@ -35,6 +35,8 @@ inline uint64_t draw_one(Generator& g)
                 if (unlikely(leases_began(g.lease))) {
                     break;
                 }
+                Assert(word > last && word <= g.limits.last);
+                Assert(word_tick(g.shape, word) == g.limits.now);
                 count_issued(1);
                 return word;
             }

@@ -219,7 +219,7 @@ bool durable_missing()
 
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
-    DurablePage page{find_state(mode), InvalidBuffer};
+    DurablePage page{find_state(mode), InvalidBuffer, buffer_lock, InvalidXLogRecPtr};
     if (page.relation == nullptr && strcmp(installed_version(), FLAKEID_VERSION) == 0) {
         InvalidateSystemCaches(); // an update has committed, and this session has not heard of it
         page.relation = find_state(mode);
@@ -251,22 +251,30 @@ bool durable_read(const DurablePage& page, Durable* durable)
 
 void durable_write(const DurablePage& page, Durable durable)
 {
+    Assert(BufferIsValid(page.buffer) && page.lock == BUFFER_LOCK_EXCLUSIVE);
     durable.check = static_cast<int64_t>(durable_check(durable));
     GenericXLogState* record = GenericXLogStart(page.relation);
     memcpy(cells(GenericXLogRegisterBuffer(record, page.buffer, 0)), &durable, sizeof durable);
     GenericXLogFinish(record);
 }
 
-void durable_flush(const DurablePage& page)
+void durable_flush(DurablePage& page)
 {
     if (BufferIsValid(page.buffer)) {
-        const XLogRecPtr lsn = PageGetLSN(BufferGetPage(page.buffer));
+        page.lsn = PageGetLSN(BufferGetPage(page.buffer));
         UnlockReleaseBuffer(page.buffer);
+        page.buffer = InvalidBuffer;
         // After pg_resetwal the page may be of WAL that is no more.
-        if (!RecoveryInProgress() && lsn <= GetXLogInsertRecPtr()) {
-            XLogFlush(lsn);
+        if (!RecoveryInProgress() && page.lsn <= GetXLogInsertRecPtr()) {
+            XLogFlush(page.lsn);
         }
     }
+}
+
+bool durable_is_flushed(const DurablePage& page)
+{
+    return !BufferIsValid(page.buffer) &&
+           (page.lsn <= GetFlushRecPtr(nullptr) || page.lsn > GetXLogInsertRecPtr());
 }
 
 void durable_close(const DurablePage& page, LOCKMODE mode)
@@ -281,7 +289,7 @@ Oid durable_file(const DurablePage& page)
 
 bool durable_look(Durable* durable)
 {
-    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
     const bool known = durable_read(page, durable);
     durable_flush(page);
     durable_close(page);

@@ -14,8 +14,6 @@
 #include "core/stamp.hpp"
 #include "postgres.hpp"
 
-#include <type_traits>
-
 namespace flakeid {
 
 // One column of flakeid.state each, in this order.
@@ -30,7 +28,7 @@ struct Durable {
     int64_t check;                // hash of all before
 };
 constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
-static_assert(std::is_trivially_copyable_v<Durable> && sizeof(Durable) == 80);
+static_assert(sizeof(Durable) == 80);
 
 // Where this server's writes come from.
 Origin durable_origin_here();
@@ -39,7 +37,9 @@ uint64_t durable_check(const Durable& durable);
 
 struct DurablePage {
     Relation relation;
-    Buffer buffer; // invalid where there is no page
+    Buffer buffer;       // locked; invalid where there is no page, and after durable_flush()
+    BufferLockMode lock; // of the buffer
+    XLogRecPtr lsn;      // up to which durable_flush() flushed
 };
 
 // True where the extension of this database keeps no state, as that of 0.1.0.
@@ -56,7 +56,11 @@ bool durable_read(const DurablePage& page, Durable* durable);
 void durable_write(const DurablePage& page, Durable durable);
 
 // Unlocks the page and flushes what it says. The relation stays locked.
-void durable_flush(const DurablePage& page);
+void durable_flush(DurablePage& page);
+
+// True when what was read or written is safe from a crash, so that it may be published.
+bool durable_is_flushed(const DurablePage& page);
+
 void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
 [[noreturn]] void throw_state_missing();
@@ -101,5 +105,7 @@ bool durable_may_go_back(const DurablePage& page);
 
 // Tells that file from others of the database.
 Oid durable_file(const DurablePage& page);
+
+static_assert(plain<Durable, DurablePage, DurableChange>);
 
 } // namespace flakeid

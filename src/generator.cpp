@@ -96,12 +96,14 @@ void set_clock(Generator& g, int64_t now_us)
     g.limits.now = static_cast<uint64_t>(tick);
     g.tick.start_us = g.layout.epoch_us + tick * g.layout.tick_us;
     g.tick.end_us = g.tick.start_us + g.layout.tick_us;
+    Assert(now_us >= g.tick.start_us && now_us < g.tick.end_us);
     g.tick.coarse_end_us =
         g.layout.tick_us < least_coarse_tick_us ? 0 : g.tick.end_us - coarse_lag_us;
 }
 
 void set_slot(Generator& g, uint32_t node, Slot* slot)
 {
+    Assert(node <= g.layout.max_node && (slot->node == node || slot == &no_slot));
     g.slot = slot;
     g.node = node;
     g.node_bits = place_node(g.layout, node);

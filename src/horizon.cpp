@@ -30,6 +30,7 @@ Shared<HorizonTable, create> shared;
 
 void make_entry(Horizon& fresh)
 {
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     pg_atomic_init_u32(&fresh.file, InvalidOid);
     for (int kind = 0; kind < horizon_kinds; kind++) {
         pg_atomic_init_u64(&fresh.bound[kind], 0);
@@ -91,13 +92,14 @@ Loaded load(Horizon* horizon)
         return Loaded::yes;
     }
     Durable durable;
-    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
     const bool known = durable_read(page, &durable) && durable.lost == 0;
     durable_flush(page);
     const bool replacing = durable_may_go_back(page);
     if (known && !replacing) {
         const Origin here = durable_origin_here();
         tell_of_copy(durable, here);
+        Assert(durable_is_flushed(page));
         pg_atomic_write_u32(&horizon->file, durable_file(page));
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const uint64_t floor = floor_at_start(static_cast<uint64_t>(durable.stamp[kind]),
@@ -153,6 +155,7 @@ bool change(Horizon* horizon, Alter alter)
                     raise_to(&horizon->floor[kind], floor[kind]);
                 }
             }
+            Assert(stamp >= known[kind] && stamp >= static_cast<uint64_t>(before.stamp[kind]));
             durable.stamp[kind] = static_cast<int64_t>(stamp);
         }
         if (loaded || before.lost != 0) {
@@ -166,6 +169,7 @@ bool change(Horizon* horizon, Alter alter)
     for (int kind = 0; published && kind < horizon_kinds; kind++) {
         const auto stamp = static_cast<uint64_t>(made.durable.stamp[kind]);
         if (stamp > bound[kind]) {
+            Assert(durable_is_flushed(made.page));
             raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_us()));
             raise_to(&horizon->bound[kind], stamp);
         }
@@ -182,7 +186,7 @@ bool change(Horizon* horizon, Alter alter)
 
 void refuse_where_replaced()
 {
-    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
     durable_flush(page);
     if (durable_may_go_back(page)) {
         throw_state_replaced();
@@ -361,6 +365,7 @@ bool horizon_repair(int64_t now_us)
     if (made.durable.lost != 0) {
         throw_state_lost();
     }
+    Assert(durable_is_flushed(made.page));
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const auto stamp = static_cast<uint64_t>(made.durable.stamp[kind]);
         pg_atomic_write_u64(&horizon->floor[kind], stamp);

@@ -41,6 +41,7 @@ bool wants(const Lease& lease, uint32_t node, uint32_t max_node)
 
 Lease* find(uint32_t node, uint32_t max_node)
 {
+    Assert(LWLockHeldByMe(AddinShmemInitLock));
     for (Lease& lease : shared_leases()->leases) {
         if (lease.in_use && wants(lease, node, max_node)) {
             return &lease;
@@ -52,6 +53,7 @@ Lease* find(uint32_t node, uint32_t max_node)
 // A lease that is not in use; rather one that was wanted for the same before, which knows its node.
 Lease* take(uint32_t node, uint32_t max_node)
 {
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     Lease* taken = nullptr;
     for (Lease& lease : shared_leases()->leases) {
         if (!lease.in_use && (taken == nullptr || wants(lease, node, max_node))) {
@@ -74,6 +76,7 @@ Lease* take(uint32_t node, uint32_t max_node)
 
 void close_slot(Slot& slot)
 {
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     if (pg_atomic_read_u64(&slot.word) != closed_word) {
         slot.word_before = pg_atomic_exchange_u64(&slot.word, closed_word);
     }
@@ -183,7 +186,9 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, uint64_t first_
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
                           lease->start_us == view.start_us;
         if (held && !slot->yielded && pg_atomic_read_u64(&slot->word) == closed_word) {
-            pg_atomic_write_u64(&slot->word, Max(first_word, slot->word_before + 1));
+            const uint64_t word = Max(first_word, slot->word_before + 1);
+            Assert(word > slot->word_before && word != closed_word);
+            pg_atomic_write_u64(&slot->word, word);
         }
         return held;
     });
@@ -265,6 +270,8 @@ void lease_end_force()
 void lease_grant(Lease* lease, const Grant& grant)
 {
     locked(LW_EXCLUSIVE, [&] {
+        Assert(lease->in_use && pg_atomic_read_u64(&lease->end_us) == 0);
+        Assert(grant.start_us < grant.end_us);
         lease->node = grant.node;
         lease->start_us = grant.start_us;
         lease->last_end_us = grant.end_us;
@@ -280,6 +287,7 @@ void lease_grant(Lease* lease, const Grant& grant)
 void lease_extend(Lease* lease, int64_t end_us)
 {
     locked(LW_EXCLUSIVE, [&] {
+        Assert(end_us >= static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us)));
         lease->last_end_us = end_us;
         lease->trouble = Trouble::none;
         pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(end_us));

@@ -39,4 +39,6 @@ struct OldLeases {
 
 void lease_clock_take_over(const OldLeases& old);
 
+static_assert(plain<LeaseNow, OldLeases>);
+
 } // namespace flakeid

@@ -47,4 +47,6 @@ struct LeaseTable {
 void lease_table_init();
 LeaseTable* shared_leases();
 
+static_assert(plain<Lease, LeaseText, LeaseTable>);
+
 } // namespace flakeid

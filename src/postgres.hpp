@@ -2,6 +2,8 @@
 // shape of the newest one).
 #pragma once
 
+#include "core/plain.hpp"
+
 extern "C" {
 #include "postgres.h"
 

@@ -33,6 +33,7 @@ struct SecretMark {
     uint64_t file; // hash of the name
     uint64_t mark;
 };
+static_assert(plain<SecretMark>);
 
 using SecretMarks = SharedTable<SecretMark, max_secret_marks>;
 
@@ -82,6 +83,7 @@ struct SecretExtra {
     bool present;
     unsigned char key[sparx_key_bytes];
 };
+static_assert(plain<SecretExtra>);
 
 // A parallel worker is handed the hidden text, and takes what it inherited from the postmaster.
 SecretExtra inherited_secret;

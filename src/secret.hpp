@@ -48,4 +48,6 @@ inline void require_decrypt_right(FunctionCallInfo fcinfo, Oid* checked)
     }
 }
 
+static_assert(plain<ExpandedSecret>);
+
 } // namespace flakeid

@@ -32,4 +32,6 @@ bool client_sees_settings();
 
 void settings_init();
 
+static_assert(plain<Settings>);
+
 } // namespace flakeid

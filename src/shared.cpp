@@ -28,6 +28,7 @@ struct Header {
     bool preloaded;   // the rest is in the main memory
     dsm_handle segment;
 };
+static_assert(plain<Header>);
 static_assert(sizeof(Header) <= header_size, "the size of the header is fixed for ever");
 
 SharedPart* first_part;
@@ -127,6 +128,7 @@ void* in_segment(dsm_handle* handle, bool* found)
 // AddinShmemInitLock must be held.
 void create_or_find()
 {
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     auto* header = static_cast<Header*>(make_memory(true, [] {
         bool found;
         auto* memory = static_cast<Header*>(ShmemInitStruct(header_name, header_size, &found));
@@ -172,6 +174,7 @@ void create_memory()
 
 void shared_add(SharedPart* part)
 {
+    Assert(!attached && part->next == nullptr && part != last_part);
     (last_part == nullptr ? first_part : last_part->next) = part;
     last_part = part;
 }

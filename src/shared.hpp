@@ -94,6 +94,7 @@ struct SharedTable {
             LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
             entry = find(matches);
             const uint32_t taken = pg_atomic_read_u32(&count);
+            Assert(taken <= limit);
             if (entry == nullptr && taken < limit) {
                 entry = &entries[taken];
                 fill(*entry);
@@ -105,5 +106,7 @@ struct SharedTable {
         return entry;
     }
 };
+
+static_assert(plain<SharedPart>);
 
 } // namespace flakeid

@@ -23,6 +23,7 @@ struct SlotTable {
     pg_atomic_uint32 index[index_size]; // by hash of the key: number of the slot + 1
     Slot slots[max_slots];
 };
+static_assert(plain<SlotTable>);
 
 void create(SlotTable* table)
 {
@@ -103,6 +104,7 @@ bool gives_way(const Slot& other, const SlotWanted& wanted)
 // The first slot that can make ids of `bits` too and does not give way, or nullptr.
 Slot* in_the_way(SlotTable& table, const SlotKey& key, const IdBits& bits, const SlotWanted& wanted)
 {
+    Assert(LWLockHeldByMe(AddinShmemInitLock));
     const uint32_t taken = pg_atomic_read_u32(&table.count);
     for (uint32_t i = 0; i < taken; i++) {
         Slot& other = table.slots[i];
@@ -119,6 +121,7 @@ Slot* in_the_way(SlotTable& table, const SlotKey& key, const IdBits& bits, const
 uint64_t close_others(SlotTable& table, const SlotKey& key, const IdBits& bits,
                       const WordShape& shape)
 {
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     uint64_t last = 0;
     const uint32_t taken = pg_atomic_read_u32(&table.count);
     for (uint32_t i = 0; i < taken; i++) {
@@ -139,6 +142,7 @@ uint64_t close_others(SlotTable& table, const SlotKey& key, const IdBits& bits,
 
 void sign(Slot& slot, const SlotWanted& wanted)
 {
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     slot.configured = wanted.configured;
     slot.database = MyDatabaseId;
     if (strlcpy(slot.layout, wanted.name, slot_layout_size) >= slot_layout_size) {
@@ -150,7 +154,9 @@ void sign(Slot& slot, const SlotWanted& wanted)
 Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted& wanted,
           uint64_t last)
 {
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     const uint32_t number = pg_atomic_read_u32(&table.count);
+    Assert(number < max_slots && pg_atomic_read_u32(&table.index[place]) == 0);
     Slot& slot = table.slots[number];
     const bool leased = pg_atomic_read_u32(&shared_leases()->in_force) != 0;
     pg_atomic_init_u64(&slot.word, leased ? closed_word : last);

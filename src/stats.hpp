@@ -41,4 +41,6 @@ void stats_add_up();
 
 void stats_reset();
 
+static_assert(plain<Stats>);
+
 } // namespace flakeid

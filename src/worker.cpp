@@ -71,6 +71,7 @@ void start()
 
 Ready wait_for_socket(int socket, bool to_read, bool to_write, int64_t until_us, bool settled)
 {
+    Assert(!LWLockHeldByMe(AddinShmemInitLock));
     const int events = (to_read ? WL_SOCKET_READABLE : 0) | (to_write ? WL_SOCKET_WRITEABLE : 0);
     for (;;) {
         const int64_t left_us = until_us - steady_us();

@@ -1,5 +1,7 @@
 #include "answer.hpp"
 
+#include <cassert>
+
 namespace flakeid {
 
 namespace {
@@ -206,11 +208,13 @@ void write_token(const unsigned char* token, char* text)
         text[at++] = digits[token[i] >> 4];
         text[at++] = digits[token[i] & 15];
     }
+    assert(at == token_text_size - 1);
     text[at] = '\0';
 }
 
 size_t plain_text(const char* text, size_t length, char* plain, size_t size)
 {
+    assert(size > 0);
     size_t used = 0;
     bool inside = false; // a character that is a question mark already
     for (size_t i = 0; i < length && used + 1 < size; i++) {

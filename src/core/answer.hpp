@@ -2,6 +2,8 @@
 // server at the end of a wire: nothing that it says may be more than an error here.
 #pragma once
 
+#include "plain.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -83,5 +85,7 @@ void write_token(const unsigned char* token, char* text);
 // `size` with the zero at its end. A foreign character becomes a question mark; points and spaces
 // at the end go. Returns the length.
 size_t plain_text(const char* text, size_t length, char* plain, size_t size);
+
+static_assert(plain<AnswerField, Answer, Wish, Grant>);
 
 } // namespace flakeid

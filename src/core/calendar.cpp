@@ -1,5 +1,7 @@
 #include "calendar.hpp"
 
+#include <cassert>
+
 namespace flakeid {
 
 namespace {
@@ -142,6 +144,7 @@ size_t format_moment(int64_t us, char* text)
     int64_t year;
     unsigned month, day;
     civil_from_days(days, &year, &month, &day);
+    assert(year >= 1 && year <= 9999);
     const auto of_day = static_cast<unsigned>(rest);
     char* at = write_digits(text, static_cast<unsigned>(year), 4);
     *at++ = '-';

@@ -3,6 +3,7 @@
 #include "calendar.hpp"
 #include "text.hpp"
 
+#include <cassert>
 #include <cstring>
 
 namespace flakeid {
@@ -171,7 +172,9 @@ size_t explain_id(const Layout& layout, uint64_t id, uint64_t raw, char* out)
         pen.number(split(layout, raw).node);
         pen.end_line();
     }
-    return pen.finish();
+    const size_t length = pen.finish();
+    assert(length < max_drawing);
+    return length;
 }
 
 } // namespace flakeid

@@ -1,5 +1,6 @@
 #include "layout.hpp"
 
+#include <cassert>
 #include <cstring>
 
 namespace flakeid {
@@ -21,6 +22,7 @@ bool same_layout(const Layout& a, const Layout& b)
 
 uint64_t place_node(const Layout& layout, uint32_t node)
 {
+    assert((node & ~low_mask(layout.node_bits)) == 0);
     uint64_t raw = 0;
     for (int i = layout.field_count - 1; i >= 0; i--) {
         const Field& field = layout.fields[i];
@@ -34,6 +36,9 @@ uint64_t place_node(const Layout& layout, uint32_t node)
 
 uint64_t compose(const Layout& layout, const Parts& parts)
 {
+    assert((parts.tick & ~low_mask(layout.time_bits)) == 0);
+    assert((parts.sequence & ~low_mask(layout.sequence_bits)) == 0);
+    assert((parts.back & ~low_mask(layout.back_bits)) == 0);
     return parts.tick << layout.time_shift |
            static_cast<uint64_t>(parts.sequence) << layout.sequence_shift |
            (layout.back_bits == 0 ? 0 : static_cast<uint64_t>(parts.back) << layout.back_shift) |

@@ -1,6 +1,8 @@
 // How 64 bits are cut into fields: the layout language, and composing and splitting raw ids.
 #pragma once
 
+#include "plain.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -169,5 +171,7 @@ int64_t tick_of_us(const Layout& layout, int64_t us);
 // The first moment for which no id can be generated any more; INT64_MAX when 64 bits cannot hold
 // it.
 int64_t end_us(const Layout& layout);
+
+static_assert(plain<Field, Layout, Parts, LayoutError, Preset>);
 
 } // namespace flakeid

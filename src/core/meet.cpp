@@ -1,5 +1,7 @@
 #include "meet.hpp"
 
+#include <cassert>
+
 namespace flakeid {
 
 namespace {
@@ -69,6 +71,7 @@ private:
 
 uint32_t bits_of_span(uint32_t first_node, uint32_t last_node)
 {
+    assert(first_node <= last_node);
     uint32_t differ = first_node ^ last_node;
     for (int shift = 1; shift < 32; shift *= 2) {
         differ |= differ >> shift;
@@ -92,6 +95,7 @@ IdBits id_bits(const Layout& layout, uint32_t node, uint32_t any_of)
 
 bool can_meet(const IdBits& a, const IdBits& b)
 {
+    assert((a.varying & a.fixed) == 0 && (b.varying & b.fixed) == 0);
     return a.tick_us == b.tick_us && a.time_shift == b.time_shift &&
            close(a.epoch_us, b.epoch_us) && ((a.fixed ^ b.fixed) & ~a.varying & ~b.varying) == 0;
 }

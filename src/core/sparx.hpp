@@ -2,6 +2,8 @@
 // with the byte order of the public Randflake libraries.
 #pragma once
 
+#include "plain.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -29,5 +31,7 @@ uint64_t sparx_decrypt(const SparxKey& key, uint64_t id);
 
 // Overwrites memory in a way that the compiler keeps.
 void wipe(void* memory, unsigned long size);
+
+static_assert(plain<SparxKey>);
 
 } // namespace flakeid

@@ -12,6 +12,7 @@ uint64_t floor_at_start(uint64_t kept, const Origin& wrote, const Origin& here, 
         const int64_t missed = stamp_us(kept) + extension_us + max_generated_tick_us;
         floor = stamp_of(stamp_back(kept), std::max(missed, now_us + reach_us));
     }
+    assert(floor >= kept);
     return std::max(floor, UINT64_C(1));
 }
 
@@ -24,11 +25,13 @@ uint64_t wanted_stamp(uint64_t needed, int64_t now_us, int64_t max_ahead_us)
 Extension extension(uint64_t page, uint64_t bound, uint64_t needed, uint64_t wanted,
                     int64_t since_us)
 {
+    assert(wanted >= needed);
     if (page > bound || bound >= wanted) {
         return {page, 0}; // another session's extension is on its way, or has arrived
     }
     if (since_us < 0 || since_us >= extension_interval_us ||
         stamp_back(wanted) > stamp_back(bound)) {
+        assert(wanted > page);
         return {wanted, 0};
     }
     return {page, bound < needed ? extension_interval_us - since_us : 0};

@@ -7,6 +7,7 @@
 
 #include "layout.hpp"
 
+#include <cassert>
 #include <cstdint>
 
 namespace flakeid {
@@ -17,6 +18,7 @@ static_assert(stamp_us_bits + max_back_bits < 64, "a stamp is a positive bigint"
 
 constexpr uint64_t stamp_of(uint64_t back, int64_t us)
 {
+    assert(back <= low_mask(max_back_bits));
     return back << stamp_us_bits | static_cast<uint64_t>(us < 0               ? 0
                                                          : us > last_stamp_us ? last_stamp_us
                                                                               : us);
@@ -85,5 +87,7 @@ uint64_t raised_stamp(uint64_t page, uint64_t bound, uint64_t floor);
 // The stamp of a horizon that lies ahead of `right_us` by mistake. A count of set-backs that came
 // with it is as wrong as its moment.
 uint64_t repaired_stamp(uint64_t stamp, int64_t right_us);
+
+static_assert(plain<Origin, Extension>);
 
 } // namespace flakeid

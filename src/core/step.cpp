@@ -32,6 +32,7 @@ WordShape word_shape(const Layout& layout)
 Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want)
 {
     const uint64_t last_of_sequence = max_sequence(shape);
+    assert(want.count >= 1 && (!want.in_one_tick || want.count - 1 <= last_of_sequence));
     const uint64_t reach = limits.now + limits.ahead;
     const uint64_t highest_tick = std::min(reach, shape.max_tick);
     const uint64_t start = std::max(last, limits.first);
@@ -40,9 +41,11 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
     const uint64_t furthest = limits.now + std::max(limits.ahead, limits.others_ahead);
     const bool raise =
         shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;
+    if (limits.now > shape.max_tick || back > shape.max_back) {
+        return {Verdict::exhausted, 0, start, 0};
+    }
     const uint64_t end = word_of(shape, back, shape.max_tick, last_of_sequence);
-    if (limits.now > shape.max_tick || back > shape.max_back ||
-        (!raise && (last >= end || start > end))) {
+    if (!raise && (last >= end || start > end)) {
         return {Verdict::exhausted, 0, start, 0};
     }
     uint64_t word = std::max(last + 1, limits.first);
@@ -67,15 +70,23 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
         return {Verdict::extend, 0, word, 0};
     }
     const uint64_t room = highest - word;
-    return {Verdict::issue, room < want.count ? static_cast<uint32_t>(room) + 1 : want.count, word,
-            0};
+    const uint32_t count = room < want.count ? static_cast<uint32_t>(room) + 1 : want.count;
+    assert(word > last && word >= limits.first && word + (count - 1) <= limits.last);
+    assert(word_tick(shape, word + (count - 1)) <= highest_tick);
+    assert(!want.in_one_tick ||
+           (count == want.count && word_tick(shape, word + (count - 1)) == tick));
+    return {Verdict::issue, count, word, 0};
 }
 
 Stretch stretch_of(const WordShape& shape, const Limits& limits)
 {
-    const uint64_t first = word_of(shape, word_back(shape, limits.last), limits.now, 0);
+    const uint64_t back = word_back(shape, limits.last);
+    if (limits.now > shape.max_tick || back > shape.max_back) {
+        return {0, 0};
+    }
+    const uint64_t first = word_of(shape, back, limits.now, 0);
     const uint64_t end = std::min(first + max_sequence(shape), limits.last);
-    const bool empty = limits.now > shape.max_tick || limits.first > first || end < first;
+    const bool empty = limits.first > first || end < first;
     return {first, empty ? 0 : end - first};
 }
 

@@ -7,6 +7,7 @@
 
 #include "layout.hpp"
 
+#include <cassert>
 #include <cstdint>
 
 namespace flakeid {
@@ -29,6 +30,7 @@ inline uint64_t max_sequence(const WordShape& shape)
 
 inline uint64_t word_of(const WordShape& shape, uint64_t back, uint64_t tick, uint64_t sequence)
 {
+    assert(back <= shape.max_back && tick <= shape.max_tick && sequence <= max_sequence(shape));
     const uint64_t high = shape.has_back ? back << shape.tick_bits : 0;
     return (high | tick) << shape.sequence_bits | sequence;
 }
@@ -102,5 +104,7 @@ inline bool in_stretch(const Stretch& stretch, uint64_t last)
 {
     return last - stretch.first < stretch.length;
 }
+
+static_assert(plain<WordShape, Limits, Want, Draw, Stretch>);
 
 } // namespace flakeid

@@ -1,5 +1,6 @@
 #include "text.hpp"
 
+#include <cassert>
 #include <cstring>
 
 namespace flakeid {
@@ -335,7 +336,9 @@ bool find_text_format(const char* name, size_t length, TextFormat* format)
 
 size_t to_text(TextFormat format, uint64_t id, char* out)
 {
-    return forms[static_cast<int>(format)].write(id, out);
+    const size_t size = forms[static_cast<int>(format)].write(id, out);
+    assert(size > 0 && size <= max_text_size);
+    return size;
 }
 
 size_t write_decimal(uint64_t number, char* out)
