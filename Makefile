@@ -21,7 +21,7 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.cont
 MODULE_big = flakeid
 SOURCES = $(wildcard src/core/*.cpp src/*.cpp src/functions/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
-DATA = $(wildcard sql/flakeid--*.sql)
+DATA = $(wildcard sql/flakeid--*.sql sql/flakeid--*.control)
 
 REGRESS = install type differences plans generate read find text cipher status settings errors \
 	layouts vectors leases

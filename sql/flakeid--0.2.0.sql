@@ -959,17 +959,19 @@ REVOKE ALL ON FUNCTION flake_lease_repair_clock() FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_revoke(text, int4) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flake_lease_forget(timestamptz) FROM PUBLIC;
 
--- A role to grant to generators. It belongs to the whole cluster and outlives the extension.
+-- Generators are members of flakeid_generator where the cluster has such a role. Who sets up a coordinator makes it; the script
+-- makes none, because a role belongs to no database.
 DO $$
 BEGIN
-    CREATE ROLE flakeid_generator NOLOGIN;
-EXCEPTION WHEN duplicate_object OR unique_violation THEN
-    NULL;
+    IF EXISTS (SELECT FROM pg_catalog.pg_roles AS r WHERE r.rolname OPERATOR(pg_catalog.=) 'flakeid_generator') THEN
+        GRANT EXECUTE ON FUNCTION
+            flakeid.lease_acquire(text, text, interval, int4, int4),
+            flake_lease_acquire(text, text, interval, int4, int4),
+            flakeid.lease_renew(uuid, interval, timestamptz),
+            flake_lease_renew(uuid, interval, timestamptz),
+            flakeid.lease_release(uuid, timestamptz),
+            flake_lease_release(uuid, timestamptz)
+            TO flakeid_generator;
+    END IF;
 END
 $$;
-GRANT EXECUTE ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flakeid.lease_release(uuid, timestamptz) TO flakeid_generator;
-GRANT EXECUTE ON FUNCTION flake_lease_release(uuid, timestamptz) TO flakeid_generator;

@@ -5,6 +5,13 @@
 \i :file
 \set ECHO all
 SET client_min_messages = warning;
+-- The extension grants to this role, which comes first.
+DO $$
+BEGIN
+    CREATE ROLE flakeid_generator NOLOGIN;
+EXCEPTION WHEN duplicate_object THEN
+    NULL;
+END $$;
 CREATE EXTENSION flakeid;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';

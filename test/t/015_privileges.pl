@@ -21,6 +21,7 @@ $node->safe_psql('postgres', q{
 	CREATE ROLE super LOGIN SUPERUSER;
 	CREATE DATABASE shop OWNER owner});
 $node->safe_psql('shop', q{
+	CREATE ROLE flakeid_generator;
 	CREATE EXTENSION flakeid;
 	CREATE ROLE generator LOGIN IN ROLE flakeid_generator;
 	GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint) TO application});

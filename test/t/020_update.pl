@@ -152,6 +152,8 @@ is($version, $node->safe_psql('postgres', q{SELECT default_version FROM pg_avail
 #
 # Catalogs
 #
+# 0.1.0 makes this role, and 0.2.0 grants to it where there is one.
+$node->safe_psql('postgres', 'CREATE ROLE flakeid_generator; DROP EXTENSION flakeid; CREATE EXTENSION flakeid');
 my $fresh = $node->safe_psql('postgres', $facts);
 cmp_ok(scalar(split /\n/, $fresh), '>', 500, 'there are facts to compare');
 my @old = split /\n/, $node->safe_psql('postgres',

@@ -1,0 +1,102 @@
+# The owner of a database, who is no superuser, creates the extension, drops it and creates it again. He can do that, make
+# his own objects part of it, and no more; and no id comes twice.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use FlakeTest;
+use Owner;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('trusting');
+$node->init;
+# Two ids a millisecond: thousands at once lie ahead of the clock.
+$node->append_conf('postgresql.conf', "flakeid.layout = '$FlakeTest::narrow'");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE ROLE owner LOGIN CREATEROLE;
+	CREATE ROLE guest LOGIN;
+	CREATE ROLE stranger LOGIN;
+	CREATE DATABASE shop OWNER owner;
+	CREATE DATABASE other});
+sub as { my ($user, $sql) = @_; return scalar $node->safe_psql('shop', $sql, extra_params => [ '-U', $user ]) }
+sub refused { my ($user, $sql) = @_; return refusal($node, $sql, database => 'shop', user => $user) =~ s/\n.*//sr }
+sub roles { return $node->safe_psql('postgres', 'SELECT rolname, rolsuper FROM pg_roles ORDER BY 1') }
+
+# Who may: those with CREATE on the database.
+my $denied = qr/^42501: permission denied to create extension "flakeid"/;
+my $roles = roles();
+like(refused('guest', 'CREATE EXTENSION flakeid'), $denied, 'a role without rights on the database cannot create the extension');
+like(refusal($node, 'CREATE EXTENSION flakeid', database => 'other', user => 'owner'), $denied, 'the owner cannot do it in the database of another');
+like(refused('owner', q{CREATE EXTENSION flakeid VERSION '0.1.0'}), $denied, 'nor can he create 0.1.0, whose functions made him superuser');
+as('owner', 'CREATE EXTENSION flakeid');
+is(roles(), $roles, 'it makes no roles');
+is(as('owner', q{SELECT extowner::regrole FROM pg_extension WHERE extname = 'flakeid'}), 'owner', 'the extension is his');
+my $members = members();
+is($node->safe_psql('shop', qq{SELECT DISTINCT r.rolname FROM ($members) AS m JOIN pg_shdepend AS d USING (classid, objid) JOIN pg_roles AS r ON r.oid = d.refobjid
+		WHERE d.refclassid = 'pg_authid'::regclass AND deptype = 'o' AND d.dbid = (SELECT oid FROM pg_database WHERE datname = 'shop')}), '', 'none of its objects is');
+
+# What is in it stays out of his reach.
+my @changes = changes($node, 'shop');
+cmp_ok(scalar(@changes), '>', 400, 'he tries all changes');
+is(join("\n", tried($node, 'shop', @changes)), '', 'none is allowed');
+is( $node->safe_psql('shop', qq{
+	SELECT type, identity FROM ($members) AS m WHERE CASE
+		WHEN type = 'function' THEN has_function_privilege('owner', objid, 'EXECUTE') <> has_function_privilege('stranger', objid, 'EXECUTE')
+		WHEN type = 'schema' THEN has_schema_privilege('owner', objid, 'CREATE') OR has_schema_privilege('owner', objid, 'USAGE') <> has_schema_privilege('stranger', objid, 'USAGE')
+		WHEN type ~ 'view|table' THEN has_table_privilege('owner', objid, 'SELECT') <> has_table_privilege('stranger', objid, 'SELECT')
+			OR has_table_privilege('owner', objid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') END}),
+	'', 'his rights on its objects are those of everybody');
+for my $sql ('SELECT flake_raise_horizon(now())', 'SELECT flake_repair_horizon()', 'SELECT flake_accept_clock()', 'SELECT flake_stats_reset()', 'SELECT flakeid.state_now()',
+	q{INSERT INTO flakeid.restored VALUES ('plain horizon', 1)}, q{SELECT flake_lease_realm_set('default')}, q{SELECT flake_lease_acquire('default', 'me', '10 s')},
+	q{SELECT flakeid.lease_acquire('default', 'me', '10 s', NULL, NULL)}, 'SELECT flake_lease_begin_rest()', 'SELECT flake_decrypt(1)', 'SELECT flake_encrypt(1)', 'SELECT * FROM flake_leases',
+	q{SELECT flake_next('time:40:1ms node:10 sequence:13')}, 'SELECT flake_next() \g /dev/null' . "\nSET flakeid.node = 5", q{ALTER DATABASE shop SET flakeid.node = 5}, 'ALTER ROLE owner SET flakeid.max_ahead = 1000')
+{
+	like(refused('owner', $sql), qr/^42501: /, "not his: $sql");
+}
+is(as('owner', 'SELECT flake_next() > 0'), 't', 'he makes ids');
+
+# What he makes part of it stays his, and goes with it.
+as('owner', 'CREATE FUNCTION mine.own() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$; ALTER EXTENSION flakeid ADD FUNCTION mine.own(); ALTER EXTENSION flakeid UPDATE');
+is(as('owner', q{SELECT proowner::regrole FROM pg_proc WHERE proname = 'own'}), 'owner', 'what he adds is his');
+as('owner', 'DROP EXTENSION flakeid CASCADE; DROP SCHEMA mine CASCADE');
+is($node->safe_psql('shop', q{SELECT count(*) FROM pg_proc WHERE proname = 'own'}), '0', 'and is dropped with it');
+
+# What stands where an object of ours is to stand, above all what is not finished and would become ours, is refused.
+for my $sql ('CREATE SCHEMA flakeid', 'CREATE TYPE flake AS (a int)', 'CREATE FUNCTION flake_next() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE VIEW flake_stats AS SELECT 1',
+	'CREATE FUNCTION f(bigint, tstzrange) RETURNS bool LANGUAGE sql AS $$ SELECT true $$; CREATE OPERATOR %% (LEFTARG = bigint, RIGHTARG = tstzrange, FUNCTION = f, COMMUTATOR = @>)')
+{
+	like(refused('owner', "BEGIN; $sql; CREATE EXTENSION flakeid; ROLLBACK"), qr/^(42|55)\w{3}: /, "refused after $sql");
+}
+
+# Role flakeid_generator takes leases wherever the extension is created while there is one, and gives its owner nothing else.
+as('owner', 'CREATE EXTENSION flakeid');
+is($node->safe_psql('shop', q{SELECT count(*) FROM information_schema.routine_privileges WHERE grantee LIKE 'flakeid%'}), '0', 'no role, no grants');
+as('owner', 'DROP EXTENSION flakeid');
+$node->safe_psql('postgres', 'CREATE ROLE flakeid_generator');
+as('owner', 'CREATE EXTENSION flakeid');
+is($node->safe_psql('shop', q{SELECT string_agg(routine_schema || '.' || routine_name, ' ' ORDER BY (routine_schema || '.' || routine_name) COLLATE "C") FROM information_schema.routine_privileges WHERE grantee = 'flakeid_generator'}),
+	'flakeid.lease_acquire flakeid.lease_release flakeid.lease_renew public.flake_lease_acquire public.flake_lease_release public.flake_lease_renew', 'with the role, what generators call');
+
+# No id twice: he draws, ahead of the clock too, drops and creates, also with his whole schema, and the server crashes.
+as('owner', 'CREATE SCHEMA kept; CREATE TABLE kept.ids (id bigint)');
+my $draw = q{INSERT INTO kept.ids SELECT flake_next() FROM generate_series(1, 3600)};
+for my $round (1 .. 12)
+{
+	as('owner', $draw);
+	as('owner', $round % 3 == 0 ? 'DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION flakeid' : $round % 3 == 1 ? 'DROP EXTENSION flakeid; CREATE EXTENSION flakeid' : 'BEGIN; DROP EXTENSION flakeid; CREATE EXTENSION flakeid; COMMIT');
+	if ($round % 4 == 0)
+	{
+		$node->stop('immediate');
+		$node->start;
+	}
+}
+as('owner', $draw);
+is(as('owner', 'SELECT count(*), count(DISTINCT id) FROM kept.ids'), '46800|46800', 'no id twice');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_roles WHERE rolsuper'), '1', 'nobody has become a superuser');
+
+$node->stop;
+done_testing();
