@@ -130,10 +130,14 @@ CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
 DROP SCHEMA flakeid;
 \set SHOW_CONTEXT errors
 
--- An ordinary role with CREATE on the database does not install it.
+-- A role with CREATE on the database installs it, and owns nothing of what the code names.
 DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_flakeid_user', current_database()); END $$;
 SET ROLE regress_flakeid_user;
-CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+RESET ROLE;
+SELECT nspowner::regrole <> 'regress_flakeid_user'::regrole AS of_the_installer FROM pg_namespace WHERE nspname = 'flakeid';
+SET ROLE regress_flakeid_user;
+DROP EXTENSION flakeid;
 RESET ROLE;
 DO $$ BEGIN EXECUTE format('REVOKE ALL ON DATABASE %I FROM regress_flakeid_user', current_database()); END $$;
 

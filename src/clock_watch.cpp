@@ -23,7 +23,7 @@ struct ClockWatch {
     pg_atomic_uint64 latest_offset;   // as last seen
     pg_atomic_uint64 logged_at;       // steady clock
 };
-static_assert(plain<ClockWatch>);
+static_assert(is_plain<ClockWatch>);
 
 uint64_t offset_now()
 {

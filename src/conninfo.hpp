@@ -56,6 +56,6 @@ void open_places(PlaceList& list, const char* conninfo);
 NextPlace next_place(PlaceList& list, Place* place);
 void close_places(PlaceList& list);
 
-static_assert(plain<Place, PlaceList>);
+static_assert(is_plain<Place, PlaceList>);
 
 } // namespace flakeid

@@ -45,6 +45,6 @@ bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, 
 bool coordinator_renew(Coordinator& c, const Grant& known, int seconds, int64_t* end_us);
 bool coordinator_release(Coordinator& c, const unsigned char* token, int64_t last_us);
 
-static_assert(plain<Waiter, Coordinator>);
+static_assert(is_plain<Waiter, Coordinator>);
 
 } // namespace flakeid

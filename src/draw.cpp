@@ -47,7 +47,7 @@ public:
 private:
     int64_t since_us_ = 0;
 };
-static_assert(plain<Waiting>);
+static_assert(is_plain<Waiting>);
 
 // Sleeps without holding anything; an interrupt ends it.
 void nap(int64_t us)
@@ -228,7 +228,7 @@ struct Attempt {
     int64_t now_us;
     int64_t wait_us; // 0: try again at once
 };
-static_assert(plain<Attempt>);
+static_assert(is_plain<Attempt>);
 
 // True when attempt->draw may be swapped in. Waits for a lease, but not for the clock.
 inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt)

@@ -106,6 +106,6 @@ bool durable_may_go_back(const DurablePage& page);
 // Tells that file from others of the database.
 Oid durable_file(const DurablePage& page);
 
-static_assert(plain<Durable, DurablePage, DurableChange>);
+static_assert(is_plain<Durable, DurablePage, DurableChange>);
 
 } // namespace flakeid

@@ -46,6 +46,6 @@ void assigned(Loaded& setting, const void* extra);
 // server has put the default in its place, with no more than a warning.
 void require_good(const Loaded& setting);
 
-static_assert(plain<Loaded>);
+static_assert(is_plain<Loaded>);
 
 } // namespace flakeid

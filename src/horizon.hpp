@@ -61,6 +61,6 @@ bool horizon_repair(int64_t now_us);
 // Raises the stamps to what the server remembers of them; false when it remembers nothing.
 bool horizon_remembered(int64_t* stamp);
 
-static_assert(plain<Horizon>);
+static_assert(is_plain<Horizon>);
 
 } // namespace flakeid

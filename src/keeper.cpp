@@ -36,7 +36,7 @@ struct Attempts {
     int64_t due_us; // 0: at once
     int64_t backoff_us;
 };
-static_assert(plain<Attempts>);
+static_assert(is_plain<Attempts>);
 
 // What the keeper remembers of one lease.
 struct Care {
@@ -44,7 +44,7 @@ struct Care {
     bool refused;   // the coordinator said that it is not to be renewed
     uint64_t words; // lease_words() at the last look
 };
-static_assert(plain<Care>);
+static_assert(is_plain<Care>);
 
 struct Keeper {
     Coordinator coordinator;
@@ -56,7 +56,7 @@ struct Keeper {
     int64_t patient_until_us; // till then a node in use is one just given back
     Care cares[max_leases];
 };
-static_assert(plain<Keeper>);
+static_assert(is_plain<Keeper>);
 Keeper keeper;
 
 void postpone(Attempts& attempts)

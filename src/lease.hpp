@@ -66,6 +66,8 @@ struct HeldLease {
     pg_atomic_uint32* in_force;     // not 0: there are leases
 };
 
+static_assert(is_plain<HeldLease>);
+
 // True when the lease is held as the limits have it, and the slot is open. To be asked after the
 // word was read, so that a word and limits of two leases never come together.
 inline bool lease_holds(const HeldLease& lease, uint64_t word)
@@ -103,6 +105,6 @@ uint64_t lease_words(const Lease* lease);
 // Once a session, when this database takes part in logical replication with the default node.
 void warn_of_replication();
 
-static_assert(plain<LeaseView, LeaseStory>);
+static_assert(is_plain<LeaseView, LeaseStory>);
 
 } // namespace flakeid

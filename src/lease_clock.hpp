@@ -39,6 +39,6 @@ struct OldLeases {
 
 void lease_clock_take_over(const OldLeases& old);
 
-static_assert(plain<LeaseNow, OldLeases>);
+static_assert(is_plain<LeaseNow, OldLeases>);
 
 } // namespace flakeid

@@ -26,7 +26,7 @@ struct CoordinatorExtra {
     char name[coordinator_name_size];
     const char* problem;
 };
-static_assert(plain<CoordinatorExtra>);
+static_assert(is_plain<CoordinatorExtra>);
 
 // A command such as ALTER SYSTEM is refused. Where the value stands in the configuration file, the
 // server would go on with another one when it is refused there, and so without leases or with those

@@ -23,6 +23,6 @@ inline bool has_coordinator()
     return lease_settings.coordinator[0] != '\0' && lease_settings.coordinator_problem == nullptr;
 }
 
-static_assert(plain<LeaseSettings>);
+static_assert(is_plain<LeaseSettings>);
 
 } // namespace flakeid

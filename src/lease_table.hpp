@@ -47,6 +47,6 @@ struct LeaseTable {
 void lease_table_init();
 LeaseTable* shared_leases();
 
-static_assert(plain<Lease, LeaseText, LeaseTable>);
+static_assert(is_plain<Lease, LeaseText, LeaseTable>);
 
 } // namespace flakeid

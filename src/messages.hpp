@@ -33,6 +33,6 @@ char* duration_text(int64_t us);
 // timestamptz cannot hold it.
 char* moment_text(int64_t us);
 
-static_assert(plain<LayoutMessage>);
+static_assert(is_plain<LayoutMessage>);
 
 } // namespace flakeid

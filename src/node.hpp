@@ -36,6 +36,6 @@ NodeSpan configured_span(const Layout& layout);
 // What this server calls itself to others: host, port and cluster_name; palloc'ed.
 const char* server_name();
 
-static_assert(plain<NodeSetting, NodeSpan>);
+static_assert(is_plain<NodeSetting, NodeSpan>);
 
 } // namespace flakeid

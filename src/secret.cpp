@@ -33,7 +33,7 @@ struct SecretMark {
     uint64_t file; // hash of the name
     uint64_t mark;
 };
-static_assert(plain<SecretMark>);
+static_assert(is_plain<SecretMark>);
 
 using SecretMarks = SharedTable<SecretMark, max_secret_marks>;
 
@@ -83,7 +83,7 @@ struct SecretExtra {
     bool present;
     unsigned char key[sparx_key_bytes];
 };
-static_assert(plain<SecretExtra>);
+static_assert(is_plain<SecretExtra>);
 
 // A parallel worker is handed the hidden text, and takes what it inherited from the postmaster.
 SecretExtra inherited_secret;

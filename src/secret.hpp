@@ -48,6 +48,6 @@ inline void require_decrypt_right(FunctionCallInfo fcinfo, Oid* checked)
     }
 }
 
-static_assert(plain<ExpandedSecret>);
+static_assert(is_plain<ExpandedSecret>);
 
 } // namespace flakeid

@@ -32,6 +32,6 @@ bool client_sees_settings();
 
 void settings_init();
 
-static_assert(plain<Settings>);
+static_assert(is_plain<Settings>);
 
 } // namespace flakeid

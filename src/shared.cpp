@@ -28,7 +28,7 @@ struct Header {
     bool preloaded;   // the rest is in the main memory
     dsm_handle segment;
 };
-static_assert(plain<Header>);
+static_assert(is_plain<Header>);
 static_assert(sizeof(Header) <= header_size, "the size of the header is fixed for ever");
 
 SharedPart* first_part;

@@ -107,6 +107,6 @@ struct SharedTable {
     }
 };
 
-static_assert(plain<SharedPart>);
+static_assert(is_plain<SharedPart>);
 
 } // namespace flakeid

@@ -23,7 +23,7 @@ struct SlotTable {
     pg_atomic_uint32 index[index_size]; // by hash of the key: number of the slot + 1
     Slot slots[max_slots];
 };
-static_assert(plain<SlotTable>);
+static_assert(is_plain<SlotTable>);
 
 void create(SlotTable* table)
 {

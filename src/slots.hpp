@@ -80,6 +80,6 @@ int64_t furthest_ahead_us(int64_t now_us);
 // True when two layouts share their slots, node by node.
 bool same_slots(const Layout& a, const Layout& b);
 
-static_assert(plain<SlotKey, Slot, SlotWanted>);
+static_assert(is_plain<SlotKey, Slot, SlotWanted>);
 
 } // namespace flakeid

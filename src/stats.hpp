@@ -41,6 +41,6 @@ void stats_add_up();
 
 void stats_reset();
 
-static_assert(plain<Stats>);
+static_assert(is_plain<Stats>);
 
 } // namespace flakeid

@@ -86,6 +86,6 @@ void write_token(const unsigned char* token, char* text);
 // at the end go. Returns the length.
 size_t plain_text(const char* text, size_t length, char* plain, size_t size);
 
-static_assert(plain<AnswerField, Answer, Wish, Grant>);
+static_assert(is_plain<AnswerField, Answer, Wish, Grant>);
 
 } // namespace flakeid

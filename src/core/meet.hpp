@@ -45,6 +45,6 @@ bool share_id(const Layout& a, Ticks of_a, const Layout& b, Ticks of_b);
 // layout and a plain one are not compared.
 bool may_repeat(const Layout& maker, const Layout& earlier, int64_t now_us);
 
-static_assert(plain<IdBits, Ticks>);
+static_assert(is_plain<IdBits, Ticks>);
 
 } // namespace flakeid

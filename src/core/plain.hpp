@@ -7,7 +7,7 @@ namespace flakeid {
 
 // A frame that can reach ereport() holds plain values only: a jump out of it runs no destructor.
 template <typename... T>
-constexpr bool plain = ((std::is_trivially_copyable_v<T> &&
-                         std::is_trivially_destructible_v<T>)&&...);
+constexpr bool is_plain = ((std::is_trivially_copyable_v<T> &&
+                            std::is_trivially_destructible_v<T>)&&...);
 
 } // namespace flakeid

@@ -32,6 +32,6 @@ uint64_t sparx_decrypt(const SparxKey& key, uint64_t id);
 // Overwrites memory in a way that the compiler keeps.
 void wipe(void* memory, unsigned long size);
 
-static_assert(plain<SparxKey>);
+static_assert(is_plain<SparxKey>);
 
 } // namespace flakeid

@@ -88,6 +88,6 @@ uint64_t raised_stamp(uint64_t page, uint64_t bound, uint64_t floor);
 // with it is as wrong as its moment.
 uint64_t repaired_stamp(uint64_t stamp, int64_t right_us);
 
-static_assert(plain<Origin, Extension>);
+static_assert(is_plain<Origin, Extension>);
 
 } // namespace flakeid

@@ -105,6 +105,6 @@ inline bool in_stretch(const Stretch& stretch, uint64_t last)
     return last - stretch.first < stretch.length;
 }
 
-static_assert(plain<WordShape, Limits, Want, Draw, Stretch>);
+static_assert(is_plain<WordShape, Limits, Want, Draw, Stretch>);
 
 } // namespace flakeid

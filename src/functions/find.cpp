@@ -26,7 +26,7 @@ struct IdRange {
     int64_t first;
     int64_t last;
 };
-static_assert(plain<IdRange>);
+static_assert(is_plain<IdRange>);
 
 constexpr IdRange no_ids = {PG_INT64_MAX, PG_INT64_MIN};
 

@@ -51,7 +51,7 @@ struct Progress {
     uint32_t made, returned;   // of `ids`
     uint64_t ids[made_at_once];
 };
-static_assert(plain<Progress>);
+static_assert(is_plain<Progress>);
 
 uint32_t next_batch(const Progress& progress)
 {

@@ -62,6 +62,6 @@ inline TimestampTz timestamp_of_tick(const Reader& reader, uint64_t tick)
     return timestamp;
 }
 
-static_assert(plain<Reader>);
+static_assert(is_plain<Reader>);
 
 } // namespace flakeid
