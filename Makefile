@@ -24,7 +24,7 @@ OBJS = $(SOURCES:.cpp=.o)
 DATA = $(wildcard sql/flakeid--*.sql sql/flakeid--*.control)
 
 REGRESS = install type differences plans generate read find text cipher status settings errors \
-	layouts vectors leases
+	layouts vectors settled leases
 
 # What both g++ and the clang of the bitcode step take. Exceptions must not cross the server's
 # C frames, and without them and run-time initialisers nothing of libstdc++ is needed.

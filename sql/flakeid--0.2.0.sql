@@ -320,11 +320,63 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.can_generate() IS 'yes, or the error of flake_next()';
 
+-- Below the settled mark nothing can still appear.
+
+CREATE FUNCTION flake_settled() RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION flake_settled(layout pg_catalog.text) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION flake_settled() IS 'every id of flakeid.layout below it belongs to a transaction that has ended';
+COMMENT ON FUNCTION flake_settled(pg_catalog.text) IS 'every id of that layout below it belongs to a transaction that has ended';
+
+CREATE FUNCTION flakeid.unsettled(OUT pid pg_catalog.int4, OUT xid pg_catalog.xid, OUT role pg_catalog.oid,
+        OUT since pg_catalog.timestamptz, OUT layout pg_catalog.text, OUT node pg_catalog.int4, OUT lowest_id flake)
+    RETURNS SETOF pg_catalog.record
+    AS 'MODULE_PATHNAME', 'flakeid_unsettled' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION flakeid.unsettled() IS 'implementation of view flake_unsettled';
+
+CREATE VIEW flake_unsettled AS
+    SELECT u.pid, pg_catalog.current_database() AS database,
+           coalesce(r.rolname, p.owner) AS usename, coalesce(u.since, p.prepared) AS since,
+           u.layout, u.node, u.lowest_id, p.gid
+    FROM flakeid.unsettled() AS u
+         LEFT JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) u.role
+         LEFT JOIN pg_catalog.pg_prepared_xacts AS p ON p.transaction OPERATOR(pg_catalog.=) u.xid;
+COMMENT ON VIEW flake_unsettled IS 'transactions of this database that hold flake_settled() back';
+GRANT SELECT ON flake_unsettled TO PUBLIC;
+
+CREATE FUNCTION flakeid.settled() RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION flakeid.settled() IS 'what flake_settled() returns';
+
+CREATE FUNCTION flakeid.settled_or_error() RETURNS pg_catalog.text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN flakeid.settled();
+EXCEPTION WHEN OTHERS THEN
+    RETURN 'none: ' || SQLERRM;
+END
+$$;
+COMMENT ON FUNCTION flakeid.settled_or_error() IS 'the settled mark, or the error of flake_settled()';
+
+CREATE FUNCTION flakeid.held_back() RETURNS pg_catalog.text
+    LANGUAGE sql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE count(*)
+           WHEN 0 THEN 'no'
+           ELSE format('%s by %s', clock_timestamp() - min(u.since), string_agg(DISTINCT coalesce('process ' || u.pid, 'prepared transaction ' || u.xid), ', ')) END
+    FROM flakeid.unsettled() AS u
+$$;
+COMMENT ON FUNCTION flakeid.held_back() IS 'for how long the settled mark has been held back, and by whom';
+
 CREATE VIEW flake_status AS
     SELECT 'can generate' AS name, flakeid.can_generate() AS value, 'follows from the settings' AS source
     UNION ALL
     SELECT name, value, 'follows from the settings'
     FROM flakeid.in_effect()
+    UNION ALL
+    SELECT 'settled mark', flakeid.settled_or_error(), 'follows from the transactions'
+    UNION ALL
+    SELECT 'settled mark held back', flakeid.held_back(), 'follows from the transactions'
     UNION ALL
     SELECT name, pg_catalog.current_setting(name),
            pg_catalog.concat_ws(' ', source, sourcefile OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) sourceline)

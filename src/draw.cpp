@@ -316,6 +316,9 @@ Draw draw(Generator& g, Want want)
         if (unlikely(g.shape.has_back) && word_tick(g.shape, end) > g.limits.now) {
             raise_to(&g.slot->most_ahead, g.limits.ahead);
         }
+        if (unlikely(needs_mark(g))) {
+            mark_words(g, d.word);
+        }
         if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &attempt.last, end))) {
             if (unlikely(g.lease.entry != nullptr ? wall_us() >= g.lease.end_us
                                                   : leases_began(g.lease))) {
@@ -344,8 +347,10 @@ Draw draw(Generator& g, Want want)
 
 void draw_cache(Generator& g, uint32_t count)
 {
+    g.cache.polls = polls_so_far();
     const Draw d = draw(g, {count, false});
     const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
+    g.cache.transaction = transaction_number;
     g.cache.next = d.word;
     g.cache.end = d.word + d.count;
     Assert(g.cache.next < g.cache.end);

@@ -2,7 +2,7 @@
 // why there is no id.
 #pragma once
 
-#include "generator.hpp"
+#include "settled.hpp"
 
 namespace flakeid {
 
@@ -31,6 +31,9 @@ inline uint64_t draw_one(Generator& g)
         uint64_t last = pg_atomic_read_u64(&g.slot->word);
         while (likely(in_stretch(g.stretch, last))) {
             const uint64_t word = last + 1;
+            if (unlikely(needs_mark(g))) {
+                mark_words(g, word);
+            }
             if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last, word))) {
                 if (unlikely(leases_began(g.lease))) {
                     break;
@@ -58,7 +61,7 @@ inline bool cached_word_serves(Generator& g)
     auto in_time = [&](int64_t now_us) {
         return now_us >= g.cache.from_us && now_us < g.cache.until_us;
     };
-    return g.cache.next != g.cache.end &&
+    return g.cache.next != g.cache.end && reserved_are_marked(g) &&
            (g.lease.entry == nullptr ? !leases_began(g.lease)
                                      : lease_holds(g.lease, pg_atomic_read_u64(&g.slot->word))) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));

@@ -3,6 +3,7 @@
 #include "horizon.hpp"
 #include "lease_settings.hpp"
 #include "lease_table.hpp"
+#include "marks.hpp"
 #include "node.hpp"
 #include "secret.hpp"
 #include "settings.hpp"
@@ -28,6 +29,7 @@ void _PG_init(void)
     slots_init();
     horizon_init();
     stats_init();
+    marks_init();
     shared_init();
     worker_init();
 }

@@ -3,6 +3,7 @@
 #include "clock.hpp"
 #include "clock_watch.hpp"
 #include "conninfo.hpp"
+#include "core/settled.hpp"
 #include "lease_settings.hpp"
 #include "messages.hpp"
 #include "node.hpp"
@@ -29,7 +30,7 @@ uint64_t clamp_tick(const WordShape& shape, int64_t tick)
 }
 
 // Of a generator whose node is not leased yet.
-Slot no_slot{{closed_word}, {0}, {}, any_node, InvalidOid, 0, false, false, ""};
+Slot no_slot{{closed_word}, {0}, {}, any_node, InvalidOid, 0, 0, false, false, ""};
 
 void drop_cache(Generator& g)
 {
@@ -67,6 +68,7 @@ void set_limits(Generator& g, uint64_t bound)
     if (tick_of_us(g.layout, stamp_us(floor)) < 0 && stamp_back(floor) <= g.shape.max_back) {
         g.limits.first = word_of(g.shape, stamp_back(floor), 0, 0);
     }
+    g.after_floor = g.limits.first;
     g.limits.last = last_word(bound, stamp_us(bound));
     g.early.word = last_word(bound, stamp_us(bound) - early_extension_us);
     g.early.next_us = 0;
@@ -107,6 +109,7 @@ void set_slot(Generator& g, uint32_t node, Slot* slot)
     g.slot = slot;
     g.node = node;
     g.node_bits = place_node(g.layout, node);
+    g.marked = can_settle(g.layout) ? 0 : never_marked;
     drop_cache(g);
 }
 

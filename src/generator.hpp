@@ -29,12 +29,17 @@ struct EarlyExtension {
 struct Cache {
     uint64_t next, end;
     int64_t from_us, until_us; // when they may be
+    uint64_t transaction;      // that reserved them, or set a mark for them
+    uint64_t polls;            // of settled marks, when they were reserved
 };
 
 // The nodes to draw from.
 struct Span {
     uint32_t first, last;
 };
+
+// Of ids that can have no settled mark.
+constexpr uint64_t never_marked = UINT64_MAX;
 
 // What a session keeps of one layout and node between draws: everything decoded, so that a draw
 // looks nothing up. Plain data. What the common case needs stands first.
@@ -48,8 +53,10 @@ struct Generator {
     Stretch stretch;    // of `limits`, but no word that extends the horizon early
     uint64_t node_bits; // of `node`, in their place
     WordShape shape;
+    uint64_t marked; // transaction_number of the one that set a mark for `slot`, or never_marked
 
     Limits limits;
+    uint64_t after_floor; // the lowest word of this database, whatever the lease
     EarlyExtension early;
     Cache cache;
     HeldLease lease;

@@ -186,7 +186,7 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, uint64_t first_
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
                           lease->start_us == view.start_us;
         if (held && !slot->yielded && pg_atomic_read_u64(&slot->word) == closed_word) {
-            const uint64_t word = Max(first_word, slot->word_before + 1);
+            const uint64_t word = Max(first_word, opening_word(*slot));
             Assert(word > slot->word_before && word != closed_word);
             pg_atomic_write_u64(&slot->word, word);
         }
@@ -250,7 +250,6 @@ void lease_begin_force()
     });
 }
 
-// One word is left out, so that a swap from before the slot was closed fails.
 void lease_end_force()
 {
     LeaseTable* table = shared_leases();
@@ -260,7 +259,7 @@ void lease_end_force()
         Slot* slots = taken_slots(&count);
         for (uint32_t i = 0; i < count; i++) {
             if (!slots[i].yielded && pg_atomic_read_u64(&slots[i].word) == closed_word) {
-                pg_atomic_write_u64(&slots[i].word, slots[i].word_before + 1);
+                pg_atomic_write_u64(&slots[i].word, opening_word(slots[i]));
             }
         }
         return true;

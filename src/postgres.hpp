@@ -11,6 +11,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/relation.h"
+#include "access/transam.h"
 #include "access/xlog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
@@ -28,7 +29,9 @@ extern "C" {
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "storage/shmem.h"
+#include "storage/spin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -72,6 +75,29 @@ inline config_generic** get_guc_variables(int* count)
 #else
 #define function_aclcheck(oid, role, mode) object_aclcheck(ProcedureRelationId, oid, role, mode)
 #endif
+
+// The transaction that a process runs; it comes never again while the server runs. The names are
+// other ones since 17 (commit ab355e3a88).
+inline uint64_t running_transaction(const PGPROC* proc)
+{
+#if PG_VERSION_NUM < 170000
+    return static_cast<uint64_t>(proc->backendId) << 32 | proc->lxid;
+#else
+    return static_cast<uint64_t>(proc->vxid.procNumber) << 32 | proc->vxid.lxid;
+#endif
+}
+
+// The latest transaction that had ended, in 64 bits. The variable got another name in 17 (commit
+// b31ba5310b).
+inline uint64_t latest_completed_transaction()
+{
+#if PG_VERSION_NUM < 170000
+    const volatile auto* latest = &ShmemVariableCache->latestCompletedXid.value;
+#else
+    const volatile auto* latest = &TransamVariables->latestCompletedXid.value;
+#endif
+    return *latest;
+}
 
 // The number of a relation's file got another name in 16 (commit b0a55e4329).
 inline Oid relation_file(Relation relation)

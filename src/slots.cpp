@@ -35,22 +35,6 @@ void create(SlotTable* table)
 
 Shared<SlotTable, create> shared;
 
-SlotKey slot_key(const Layout& layout, uint32_t node)
-{
-    SlotKey key{};
-    key.node = place_node(layout, node);
-    key.tick_us = layout.tick_us;
-    key.epoch_us = layout.epoch_us;
-    const bool time_on_top = layout.fields[0].kind == FieldKind::time && layout.back_bits == 0;
-    key.time_bits = time_on_top ? 0 : layout.time_bits;
-    key.time_shift = layout.time_shift;
-    key.sequence_bits = word_shape(layout).sequence_bits;
-    key.sequence_shift = layout.sequence_shift;
-    key.back_bits = layout.back_bits;
-    key.back_shift = layout.back_shift;
-    return key;
-}
-
 constexpr char cut[] = "...";
 
 bool same_key(const SlotKey& a, const SlotKey& b)
@@ -164,6 +148,7 @@ Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted
     slot.key = key;
     slot.node = wanted.node;
     slot.word_before = last;
+    slot.settled = 0;
     slot.yielded = false;
     sign(slot, wanted);
     pg_write_barrier();
@@ -200,6 +185,47 @@ Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted
 
 } // namespace
 
+SlotKey slot_key(const Layout& layout, uint32_t node)
+{
+    SlotKey key{};
+    key.node = place_node(layout, node);
+    key.tick_us = layout.tick_us;
+    key.epoch_us = layout.epoch_us;
+    const bool time_on_top = layout.fields[0].kind == FieldKind::time && layout.back_bits == 0;
+    key.time_bits = time_on_top ? 0 : layout.time_bits;
+    key.time_shift = layout.time_shift;
+    key.sequence_bits = word_shape(layout).sequence_bits;
+    key.sequence_shift = layout.sequence_shift;
+    key.back_bits = layout.back_bits;
+    key.back_shift = layout.back_shift;
+    return key;
+}
+
+bool same_layout(const SlotKey& a, const SlotKey& b)
+{
+    SlotKey other = b;
+    other.node = a.node;
+    return same_key(a, other);
+}
+
+uint64_t settled_word(const SlotKey& key)
+{
+    uint64_t settled = 0;
+    uint32_t count;
+    const Slot* slots = taken_slots(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (same_layout(slots[i].key, key)) {
+            settled = Max(settled, slots[i].settled);
+        }
+    }
+    return settled;
+}
+
+uint64_t opening_word(const Slot& slot)
+{
+    return Max(slot.word_before, settled_word(slot.key)) + 1;
+}
+
 void slots_init()
 {
     shared.add();
@@ -235,7 +261,8 @@ Slot* take_slot(const SlotWanted& wanted)
         other = in_the_way(table, key, bits, wanted);
         if (other == nullptr) {
             const WordShape shape = word_shape(*wanted.layout);
-            slot = add(table, key, place, wanted, close_others(table, key, bits, shape));
+            const uint64_t last = close_others(table, key, bits, shape);
+            slot = add(table, key, place, wanted, Max(last, settled_word(key)));
         }
     }
     LWLockRelease(AddinShmemInitLock);
@@ -275,7 +302,7 @@ int64_t furthest_ahead_us(int64_t now_us)
 
 bool same_slots(const Layout& a, const Layout& b)
 {
-    return same_key(slot_key(a, 0), slot_key(b, 0));
+    return same_layout(slot_key(a, 0), slot_key(b, 0));
 }
 
 } // namespace flakeid

@@ -35,6 +35,7 @@ struct alignas(128) Slot {
     // is closed_word.
     Oid database;         // that took it, the first one that did so as configured if any did
     uint64_t word_before; // of a closed slot: `word` before
+    uint64_t settled;     // slots of the layout that are opened from now on begin past this word
     bool configured;      // by flakeid.layout, rather than by layouts that were named in a call
     bool yielded;         // closed for ever, because a configured layout can make the same ids
     char layout[slot_layout_size]; // for messages
@@ -76,6 +77,18 @@ uint64_t slot_tick(const SlotKey& key, uint64_t word);
 
 // How far the word that is furthest ahead of the wall clock lies ahead of it.
 int64_t furthest_ahead_us(int64_t now_us);
+
+SlotKey slot_key(const Layout& layout, uint32_t node);
+
+// True when both make the ids of one layout, each for its node.
+bool same_layout(const SlotKey& a, const SlotKey& b);
+
+// The word that counts as issued last when a slot of this layout is opened: flake_settled() may
+// have promised that none is issued up to there. AddinShmemInitLock must be held.
+uint64_t settled_word(const SlotKey& key);
+
+// The same for a closed slot, and one word more, so that a swap from before it was closed fails.
+uint64_t opening_word(const Slot& slot);
 
 // True when two layouts share their slots, node by node.
 bool same_slots(const Layout& a, const Layout& b);

@@ -2,7 +2,7 @@
 #include "compose.hpp"
 #include "draw.hpp"
 #include "messages.hpp"
-#include "functions/named.hpp"
+#include "functions/generator_of.hpp"
 
 using namespace flakeid;
 
@@ -14,19 +14,6 @@ constexpr uint32_t made_at_once = 64;
 // Ids reserved at once: as many as were returned before, so that a caller who asks for millions and
 // takes one costs others one; but no more than these, nor than a tick holds.
 constexpr uint32_t most_reserved = 4096;
-
-// The generator of argument `arg`, or of the settings where there is none or it is null.
-Generator& generator_of(FunctionCallInfo fcinfo, int arg)
-{
-    if (arg >= PG_NARGS() || PG_ARGISNULL(arg)) {
-        return configured_generator();
-    }
-    auto& named = named_argument<Generator>(fcinfo, arg);
-    if (unlikely(!still_good(named.value))) {
-        make_named(named.value, named.name, named.length);
-    }
-    return named.value;
-}
 
 uint32_t positive_count(FunctionCallInfo fcinfo, int32 least)
 {

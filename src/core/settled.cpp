@@ -1,0 +1,60 @@
+#include "settled.hpp"
+
+namespace flakeid {
+
+bool can_settle(const Layout& layout)
+{
+    if (layout.enciphered) {
+        return false;
+    }
+    for (int i = 0; i < layout.field_count; i++) {
+        if (layout.fields[i].kind == FieldKind::time) {
+            return layout.back_bits == 0 || layout.back_shift > layout.time_shift;
+        }
+        if (layout.fields[i].kind != FieldKind::back) {
+            return false;
+        }
+    }
+    return false;
+}
+
+uint64_t full_transaction(uint32_t low, uint64_t near)
+{
+    const auto distance = static_cast<int32_t>(low - static_cast<uint32_t>(near));
+    return near + static_cast<uint64_t>(static_cast<int64_t>(distance));
+}
+
+bool unfinished(const SnapshotView& view, uint64_t transaction)
+{
+    if (transaction < view.oldest || transaction >= view.next) {
+        return transaction >= view.next;
+    }
+    for (size_t i = 0; i < view.running_count; i++) {
+        if (view.running[i] == static_cast<uint32_t>(transaction)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t skipped_word(const WordShape& shape, uint64_t furthest, uint64_t now)
+{
+    const uint64_t tick = word_tick(shape, furthest);
+    const uint64_t after = now > tick ? tick + 1 : now;
+    const uint64_t first = word_of(shape, word_back(shape, furthest), after, 0);
+    return first == 0 ? 0 : first - 1;
+}
+
+uint64_t within_layout(const WordShape& shape, uint64_t word)
+{
+    const uint64_t all = max_sequence(shape);
+    const uint64_t last = word_of(shape, shape.has_back ? shape.max_back : 0, shape.max_tick, all);
+    if (word >= last) {
+        return last;
+    }
+    return word_tick(shape, word) > shape.max_tick
+               ? word_of(shape, word_back(shape, word), shape.max_tick, all)
+               : word;
+}
+
+} // namespace flakeid

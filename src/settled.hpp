@@ -1,0 +1,46 @@
+// The settled mark of a generator: its transactions' marks as the generator's sessions set them,
+// and the lowest id that somebody may still add.
+#pragma once
+
+#include "generator.hpp"
+#include "marks.hpp"
+
+extern "C" {
+#include "utils/snapshot.h"
+}
+
+namespace flakeid {
+
+// True when this transaction has no mark yet that covers the generator.
+inline bool needs_mark(const Generator& g)
+{
+    return g.marked < transaction_number;
+}
+
+// This transaction will draw no word of g.node below `word`. To be called before the swap.
+void mark_words(Generator& g, uint64_t word);
+
+// Reserved words serve a later transaction if nobody has asked for a settled mark since they were
+// reserved. Then they get a mark.
+bool mark_reserved(Generator& g);
+
+inline bool reserved_are_marked(Generator& g)
+{
+    return likely(g.cache.transaction == transaction_number) || mark_reserved(g);
+}
+
+// How often a settled mark was asked for: to be read before words are reserved.
+uint64_t polls_so_far();
+
+// An error when the generator's ids can have no settled mark, or this server knows none.
+void require_settling(const Generator& g);
+
+// Every id of the generator below the result that this database drew belongs to a transaction of
+// which the snapshot sees whatever will ever be seen, and none is drawn below it any more. The ids
+// of all nodes of the layout on this server count.
+int64_t settled_id(Generator& g, const SnapshotData& snapshot);
+
+// The id of a word of one of the layout's nodes, whose place in the layout `key` has.
+int64_t id_of_mark(const SlotKey& key, uint64_t word);
+
+} // namespace flakeid
