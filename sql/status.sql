@@ -27,6 +27,7 @@ SELECT name, expected, got FROM (VALUES
     ('uidgenerator', 'uidgenerator31', false), ('randflake', 'snowflake', false)) AS t (name, other, expected),
     LATERAL (SELECT other = ANY (repeats) AS got FROM flake_layouts l WHERE l.name = t.name) AS l
 WHERE got IS DISTINCT FROM expected;
+SELECT 'uidgenerator' = ANY (flake_repeats('time:31:1s worker:23 sequence:9 epoch=2016-05-19T16:00:00Z')) AS repeats;
 
 -- flake_status says what flake_next() would
 SELECT value FROM flake_status WHERE name = 'can generate';
@@ -41,5 +42,13 @@ SET flakeid.node = 1024;
 SELECT value FROM flake_status WHERE name = 'can generate';
 RESET flakeid.layout;
 RESET flakeid.node;
+
+-- Counters begin anew with a reset (other sessions of a server may count at once).
+BEGIN;
+SELECT flake_next() IS NOT NULL AS made FROM generate_series(1, 3);
+SELECT issued > 0 AS counted FROM flake_stats;
+SELECT flake_stats_reset();
+SELECT stats_reset BETWEEN now() AND clock_timestamp() AS just_now FROM flake_stats;
+COMMIT;
 
 DROP EXTENSION flakeid;

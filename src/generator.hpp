@@ -3,6 +3,7 @@
 
 #include "clock.hpp"
 #include "core/layout.hpp"
+#include "core/presets.hpp"
 #include "core/step.hpp"
 #include "horizon.hpp"
 #include "lease.hpp"

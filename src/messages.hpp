@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/layout.hpp"
+#include "core/presets.hpp"
 #include "postgres.hpp"
 
 namespace flakeid {

@@ -3,7 +3,6 @@
 #include "core/step.hpp"
 #include "lease_table.hpp"
 #include "messages.hpp"
-#include "shared.hpp"
 
 extern "C" {
 #include "common/hashfn.h"
@@ -14,9 +13,6 @@ namespace flakeid {
 namespace {
 
 constexpr int index_size = 2 * max_slots;
-
-static_assert(spare_slots >= preset_count * max_databases,
-              "room for every preset in every database");
 
 struct SlotTable {
     pg_atomic_uint32 count;

@@ -7,7 +7,9 @@
 
 #include "core/layout.hpp"
 #include "core/meet.hpp"
+#include "core/presets.hpp"
 #include "postgres.hpp"
+#include "shared.hpp"
 
 namespace flakeid {
 
@@ -50,8 +52,8 @@ static_assert(sizeof(Slot) == 256, "a slot is two pairs of cache lines");
 // Ordinary roles can take a slot for every preset and first node of a database, whatever they do:
 // other layouts are for superusers (generator.cpp), and further nodes of spans leave the spare
 // slots alone. So nobody can take the room of another.
-constexpr int max_slots = 8192;
-constexpr int spare_slots = 4096;
+constexpr int spare_slots = preset_count * max_databases;
+constexpr int max_slots = 2 * spare_slots;
 
 void slots_init();
 

@@ -6,16 +6,24 @@
 
 namespace flakeid {
 
-// In shared memory; all since `reset_at`.
+enum class Counter : int {
+    issued,
+    largest_ahead_us, // that an id was stamped ahead of the wall clock
+    waits,            // draws that had to wait
+    waited_us,
+    set_backs, // of the wall clock, as far as they were seen
+    largest_set_back_us,
+    extensions, // of horizons
+    end
+};
+constexpr int counters = static_cast<int>(Counter::end);
+
+// In shared memory.
 struct Stats {
-    pg_atomic_uint64 issued;
-    pg_atomic_uint64 largest_ahead_us; // that an id was stamped ahead of the wall clock
-    pg_atomic_uint64 waits;            // draws that had to wait
-    pg_atomic_uint64 waited_us;
-    pg_atomic_uint64 set_backs; // of the wall clock, as far as they were seen
-    pg_atomic_uint64 largest_set_back_us;
-    pg_atomic_uint64 extensions; // of horizons
-    pg_atomic_uint64 reset_at;   // TimestampTz
+    pg_atomic_uint64 counter[counters];
+    pg_atomic_uint64 reset_at; // TimestampTz: since when they count
+
+    pg_atomic_uint64* of(Counter which) { return &counter[static_cast<int>(which)]; }
 };
 
 void stats_init();

@@ -92,18 +92,6 @@ struct LayoutError {
     size_t length;
 };
 
-struct Preset {
-    const char* name;
-    const char* text;
-    const char* successor; // a preset of the same kind to move to at the end, or nullptr
-};
-
-constexpr int preset_count = 16;
-extern const Preset presets[preset_count];
-
-// The preset of that name, or nullptr.
-const Preset* find_preset(const char* name, size_t length);
-
 // Parses a layout text (not a preset name). `layout` is written only when the status is ok.
 LayoutError parse_layout(const char* text, size_t length, Layout* layout);
 

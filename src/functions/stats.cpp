@@ -13,28 +13,30 @@ FLAKEID_FUNCTION(flakeid_stats)
     }
     stats_add_up();
     Stats* stats = shared_stats();
-    auto count = [](pg_atomic_uint64* counter) {
-        return Int64GetDatum(static_cast<int64_t>(pg_atomic_read_u64(counter)));
+    auto read = [&](Counter counter) {
+        return static_cast<int64_t>(pg_atomic_read_u64(stats->of(counter)));
     };
+    auto count = [&](Counter counter) { return Int64GetDatum(read(counter)); };
     auto interval = [](int64_t us) {
         auto* span = static_cast<Interval*>(palloc0(sizeof(Interval)));
         span->time = us;
         return IntervalPGetDatum(span);
     };
-    auto interval_of = [&](pg_atomic_uint64* counter) {
-        return interval(static_cast<int64_t>(pg_atomic_read_u64(counter)));
-    };
     Datum values[] = {
-        count(&stats->issued),
+        count(Counter::issued),
         interval(Max(0, furthest_ahead_us(wall_us()))),
-        interval_of(&stats->largest_ahead_us),
-        count(&stats->waits),
-        interval_of(&stats->waited_us),
-        count(&stats->set_backs),
-        interval_of(&stats->largest_set_back_us),
-        count(&stats->extensions),
+        interval(read(Counter::largest_ahead_us)),
+        count(Counter::waits),
+        interval(read(Counter::waited_us)),
+        count(Counter::set_backs),
+        interval(read(Counter::largest_set_back_us)),
+        count(Counter::extensions),
         TimestampTzGetDatum(static_cast<int64_t>(pg_atomic_read_u64(&stats->reset_at))),
     };
+    if (row->natts != lengthof(values)) {
+        elog(ERROR, "flake_stats has %d columns, the library %d", row->natts,
+             static_cast<int>(lengthof(values)));
+    }
     bool nulls[lengthof(values)] = {};
     return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
 }

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 use Test::More;
-our @EXPORT = qw(text lines sources version made cells none same);
+our @EXPORT = qw(text lines sources version made cells tables none same);
 
 sub text { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; return <$in> }
 sub lines { my @lines = `@_`; die "@_ failed" if $?; chomp @lines; return @lines }
@@ -26,6 +26,14 @@ sub cells
 {
 	return map { [ map { s/^\s+|\s+$//gr } split /(?<!\\)\|/, s/^\|//r ] }
 	  grep { /^\|/ && !/^\|[-:| ]+$/ } split /\n/, text($_[0]);
+}
+
+# The tables of a page whose head begins with that cell: a list of rows each.
+sub tables
+{
+	my ($page, $first) = @_;
+	my @tables = text($page) =~ /^\| $first \|.*\n\|[-:| ]+\n((?:\|.*\n)+)/gm;
+	return map { [ map { [ map { s/^\s+|\s+$//gr } split /\|/, s/^\|//r ] } split /\n/ ] } @tables;
 }
 
 # A list that must be empty; printed one a line where it is not.

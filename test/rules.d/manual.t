@@ -26,7 +26,7 @@ sub epoch_ms
 	return Time::Piece->strptime("$date " . ($time // '00:00:00'), '%Y-%m-%d %T')->epoch * 1000 + ($ms // 0);
 }
 
-my ($table) = $sources =~ /^const Preset presets\[\w+\] = \{\n(.*?)^\};/ms;
+my ($table) = $sources =~ /^inline constexpr Preset presets\[\] = \{\n(.*?)^\};/ms;
 my (@presets, @layouts);
 for my $row (map { s/"\s+"//gr } $table =~ /\{("[^{}]*)\}/g)
 {
@@ -38,6 +38,10 @@ for my $row (map { s/"\s+"//gr } $table =~ /\{("[^{}]*)\}/g)
 my @told = map { "@$_[0, 1] since " . epoch_ms($_->[2]) } grep { @$_ > 2 && $_->[1] =~ /^time:\d|^back:\d/ } cells('doc/layouts.md');
 same('presets of doc/layouts.md', \@layouts, \@told);
 same('presets of doc/plain_sql', \@presets, [ map { m{/(\w+)\.sql$} } glob 'doc/plain_sql/*.sql' ]);
+
+my ($databases) = $sources =~ /max_databases = (\d+);/;
+my %constant = map { $_->[0] => $_->[1] } grep { @$_ == 3 } @reference;
+is($constant{'generators of a server'}, 2 * @presets * $databases, 'generators of a server, as doc/reference.md has them');
 
 # Settings, functions, types and views have their rows.
 my @subjects = map { $_->[0] } @reference;

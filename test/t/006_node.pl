@@ -144,7 +144,7 @@ is(refusal($node, "SET flakeid.node = '1020-1030'; SELECT flake_next()"),
 	  . 'hint: Set flakeid.node to a node of the layout, or use a layout with a wider node field.', 'a span past the last node');
 
 #
-# Generators are 8192 for a server. Drawing fast over a wide span leaves some for others; only who
+# A server has room for every preset in every database, twice. Drawing fast over a wide span leaves some for others; only who
 # may name layouts and nodes uses them up.
 #
 $node->safe_psql('postgres', q{CREATE ROLE ordinary LOGIN; ALTER DATABASE postgres SET flakeid.node = '0-1023';
@@ -163,7 +163,7 @@ for my $preset (split /\n/, $node->safe_psql('postgres', 'SELECT name FROM flake
 	is(refusal($node, "SELECT flake_next('$preset')", user => 'ordinary'), '', "then $preset has a generator");
 }
 # Further nodes of spans leave half of the room to others.
-my $room = 8192;
+my $room = $node->safe_psql('postgres', 'SELECT 2 * 256 * count(*) FROM flake_layouts');
 $node->safe_psql('postgres', q{ALTER DATABASE postgres SET flakeid.node = '0-100000';
 	ALTER DATABASE postgres SET flakeid.layout = 'time:41:1ms node:21 sequence:1'});
 $node->safe_psql('postgres', "SELECT count(flake_next()) FROM generate_series(1, 3 * $room)", @ordinary);

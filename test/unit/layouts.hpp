@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../src/core/layout.hpp"
+#include "../../src/core/presets.hpp"
 
 #include <gtest/gtest.h>
 

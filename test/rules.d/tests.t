@@ -1,0 +1,36 @@
+# What the tests leave out: functions, settings and counters that no SQL or TAP test names, and torture
+# scenarios that nobody runs or nobody reads of.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Test::More;
+use Tree;
+
+chdir "$FindBin::Bin/../.." or die $!;
+
+my ($people) = made(version());
+my $sources = join '', map { text($_) } sources();
+my @settings = map { "flakeid.$_" } $sources =~ /DefineCustom\w+Variable\(\s*"flakeid\.(\w+)"/g;
+my ($counters) = text('doc/reference.md') =~ /^\| column of `flake_stats`.*\n\|.*\n((?:\|.*\n)+)/m;
+my $tests = join '', map { text($_) } (grep { !/--/ } glob 'sql/*.sql'), glob('test/t/*.pl test/torture/lib/Torture/Scenario/*.pm');
+none('each function, view and setting is tested', grep { $tests !~ /\b\Q$_\E\b/ } keys %$people, @settings);
+none('each counter is tested', grep { $tests !~ /\b$_\b/ } map { /`(\w+)`/g } map { (split /\|/)[1] } split /\n/, $counters);
+
+# A scenario is a sub that a file of Scenario/ exports. make check runs it briefly; what it says of its
+# rows stands in the table that torture/run prints.
+my $briefly = join '', map { text($_) } glob 'test/torture/t/*.pl';
+my $table = text('doc/torture.md');
+my %scenario;
+for my $file (glob 'test/torture/lib/Torture/Scenario/*.pm')
+{
+	my $text = text($file);
+	$scenario{$_} = 1 for map { split } $text =~ /^our \@EXPORT = qw\((.*)\);/m;
+	my @rows = map { s/', .*//r } grep { !/, ''/ } $text =~ /\b(?:row\(|scenario => )'(.*)$/gm;
+	none("doc/torture.md has the rows of $file", grep { $table !~ /^\| \Q$_\E \|/m } map { /^([^']+)/ } @rows);
+}
+cmp_ok(scalar(keys %scenario), '>', 10, 'scenarios were found');
+none('make check runs each scenario', grep { $briefly !~ /\b$_\b/ } keys %scenario);
+none('test/torture/run runs what there is', grep { !$scenario{$_} } text('test/torture/run') =~ /^\t\[ (\w+) => /gm);
+
+done_testing();
