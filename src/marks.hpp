@@ -67,6 +67,7 @@ struct Marks {
     Holder
         holders[FLEXIBLE_ARRAY_MEMBER]; // of MaxBackends processes, then of prepared transactions
 };
+static_assert(is_plain<Mark, Holder, Ended, Marks>);
 
 // The marks, among them the prepared transactions of an earlier run, unless this is a standby.
 Marks* marks_begin();

@@ -51,6 +51,7 @@ struct Lowest {
         }
     }
 };
+static_assert(is_plain<Lowest>);
 
 // What has not been drawn yet. Nodes that draw less than others are skipped to where those are.
 void take_undrawn(Lowest& lowest)

@@ -160,6 +160,6 @@ int64_t tick_of_us(const Layout& layout, int64_t us);
 // it.
 int64_t end_us(const Layout& layout);
 
-static_assert(is_plain<Field, Layout, Parts, LayoutError, Preset>);
+static_assert(is_plain<Field, Layout, Parts, LayoutError>);
 
 } // namespace flakeid

@@ -1,6 +1,8 @@
 // The layouts that are known by name.
 #pragma once
 
+#include "plain.hpp"
+
 #include <cstddef>
 
 namespace flakeid {
@@ -10,6 +12,7 @@ struct Preset {
     const char* text;
     const char* successor; // a preset of the same kind to move to at the end, or nullptr
 };
+static_assert(is_plain<Preset>);
 
 // doc/layouts.md names the source of every constant.
 inline constexpr Preset presets[] = {

@@ -22,6 +22,7 @@ struct SnapshotView {
     const uint32_t* running; // low halves of those between that have not
     size_t running_count;
 };
+static_assert(is_plain<SnapshotView>);
 
 // The full id of a transaction that lies within 2^31 of `near`.
 uint64_t full_transaction(uint32_t low, uint64_t near);

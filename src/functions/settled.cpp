@@ -25,6 +25,7 @@ struct Answer {
     SlotKey key;
     int64_t settled;
 };
+static_assert(is_plain<Answer>);
 
 Answer* answers; // of this transaction
 

@@ -24,7 +24,7 @@ my @up;
 for my $file (keys %text)
 {
 	my ($folder) = $file =~ m{^(.*)/};
-	for my $header (map { grep { -e } "$folder/$_", "src/$_" } $text{$file} =~ /^#include "(.*)"$/gm)
+	for my $header (map { (grep { -e } "$folder/$_", "src/$_")[0] // () } $text{$file} =~ /^#include "(.*)"$/gm)
 	{
 		push @up, "$file -> $header" if $floor{ room($header) } < $floor{ room($file) };
 	}
