@@ -16,7 +16,7 @@ my $seed = $ENV{RANDOM_SEED} // int rand 2**31;
 srand $seed;
 diag("RANDOM_SEED=$seed");
 
-my $node = server('random', "flakeid.when_ahead = 'error'", "statement_timeout = '200ms'", "log_min_messages = 'log'", "log_min_error_statement = 'panic'",
+my $node = server('random', "flakeid.when_ahead = 'error'", "log_min_messages = 'log'", "log_min_error_statement = 'panic'",
 	'restart_after_crash = off');
 
 my @numbers = (0, 1, -1, 2, 7, 63, 64, 1023, 1024, 32767, 2147483647, -2147483648);
@@ -84,7 +84,7 @@ sub internal_errors
 {
 	my ($script) = @_;
 	my $file = write_file(PostgreSQL::Test::Utils::tempdir() . '/script.sql', $script);
-	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n\\i $file", on_error_stop => 0);
+	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSET statement_timeout = '200ms';\n\\i $file", on_error_stop => 0);
 	is($node->safe_psql('postgres', 'SELECT 1'), '1', 'the server is up');
 	return join "\n", $err =~ /^.*(?:ERROR|FATAL):  XX000.*$/mg, $err =~ /^.*connection to server was lost.*$/mg;
 }
