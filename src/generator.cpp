@@ -169,8 +169,8 @@ void refuse_ids_of_settings(const Generator& g)
     const Layout& layout = settings.layout;
     const NodeSpan span = configured_span(layout);
     const bool any = node_setting.source == NodeSource::any;
-    if (span.problem != nullptr || same_slots(g.layout, layout)) {
-        return;
+    if (span.problem != nullptr || span.last > layout.max_node || same_slots(g.layout, layout)) {
+        return; // flakeid.layout makes none, or the same from the same slots
     }
     const uint32_t any_of = any ? UINT32_MAX : bits_of_span(span.first, span.last);
     if (can_meet(id_bits(layout, span.first, any_of),
