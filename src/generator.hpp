@@ -110,6 +110,6 @@ bool set_node(Generator& generator, uint32_t node);
 int64_t word_start_us(const Generator& generator, uint64_t word);
 Stamp stamp_of_word(const Generator& generator, uint64_t word);
 
-static_assert(is_plain<TickNow, EarlyExtension, Cache, HeldLease, Span, Generator>);
+static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, Generator>);
 
 } // namespace flakeid
