@@ -46,6 +46,10 @@ SELECT pg_temp.raised('SELECT flake_next_many(5)');
 SELECT pg_temp.raised($$SELECT flake_next('mastodon')$$);
 SELECT pg_temp.raised($$SELECT flake_next('discord')$$);
 SELECT flake_node(flake_next('sonyflake2'), 'sonyflake2'); -- has 16 bits for it
+-- What flakeid.layout cannot make is in nobody's way
+SET flakeid.layout = 'time:41:1ms node:10 sequence:12 epoch=2016-01-01';
+SELECT flake_node(flake_next('time:41:1ms sequence:11 node:11 epoch=2016-01-01'), 'time:41:1ms sequence:11 node:11 epoch=2016-01-01');
+RESET flakeid.layout;
 SET flakeid.node = '1020-1024';
 SELECT pg_temp.raised('SELECT flake_next()');
 RESET flakeid.node;

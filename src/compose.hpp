@@ -6,11 +6,19 @@
 
 namespace flakeid {
 
+inline uint64_t raw_id(const Generator& g, uint64_t word)
+{
+    const uint64_t raw = raw_of_word(g.layout, g.shape, word) | g.node_bits;
+    Assert(raw == compose(g.layout, {word_tick(g.shape, word), g.node,
+                                     static_cast<uint32_t>(word_sequence(g.shape, word)),
+                                     static_cast<uint32_t>(word_back(g.shape, word))}));
+    Assert(g.layout.enciphered || raw <= PG_INT64_MAX);
+    return raw;
+}
+
 inline int64_t id_of_word(const Generator& g, uint64_t word)
 {
-    Assert((raw_of_word(g.layout, g.shape, word) & g.node_bits) == 0);
-    const uint64_t raw = raw_of_word(g.layout, g.shape, word) | g.node_bits;
-    Assert(split(g.layout, raw).node == g.node && (g.layout.enciphered || raw <= PG_INT64_MAX));
+    const uint64_t raw = raw_id(g, word);
     return static_cast<int64_t>(g.layout.enciphered ? sparx_encrypt(configured_key(), raw) : raw);
 }
 

@@ -27,7 +27,7 @@ inline bool in_tick(const Generator& g)
 // Draws one id.
 inline uint64_t draw_one(Generator& g)
 {
-    if (likely(in_tick(g) && pg_atomic_read_u64(&g.horizon->bound[g.kind]) == g.bound)) {
+    if (likely(in_tick(g) && published_bound(g.horizon, g.kind) == g.bound)) {
         uint64_t last = pg_atomic_read_u64(&g.slot->word);
         while (likely(in_stretch(g.stretch, last))) {
             const uint64_t word = last + 1;
@@ -55,7 +55,7 @@ void draw_cache(Generator& generator, uint32_t count);
 // ahead, and not after the floor of the horizon passed them, or the node or the lease changed.
 inline bool cached_word_serves(Generator& g)
 {
-    if (unlikely(pg_atomic_read_u64(&g.horizon->bound[g.kind]) != g.bound)) {
+    if (unlikely(published_bound(g.horizon, g.kind) != g.bound)) {
         refresh_limits(g, wall_us());
     }
     auto in_time = [&](int64_t now_us) {

@@ -50,13 +50,13 @@ void limit_to_lease(Generator& g)
 }
 
 // Decodes the shared bound and floor.
-void set_limits(Generator& g, uint64_t bound)
+void set_limits(Generator& g, Stamp bound)
 {
     pg_read_barrier();
-    const uint64_t floor = pg_atomic_read_u64(&g.horizon->floor[g.kind]);
+    const Stamp floor = published_floor(g.horizon, g.kind);
     const uint64_t all = max_sequence(g.shape);
     // Another layout of the database may have counted further back than this one can.
-    auto last_word = [&](uint64_t stamp, int64_t us) {
+    auto last_word = [&](Stamp stamp, int64_t us) {
         return stamp_back(stamp) > g.shape.max_back
                    ? word_of(g.shape, g.shape.max_back, g.shape.max_tick, all)
                    : word_of(g.shape, stamp_back(stamp),
@@ -169,8 +169,8 @@ void refuse_ids_of_settings(const Generator& g)
     const Layout& layout = settings.layout;
     const NodeSpan span = configured_span(layout);
     const bool any = node_setting.source == NodeSource::any;
-    if (span.problem != nullptr || same_slots(g.layout, layout)) {
-        return;
+    if (span.problem != nullptr || span.last > layout.max_node || same_slots(g.layout, layout)) {
+        return; // flakeid.layout makes none, or the same from the same slots
     }
     const uint32_t any_of = any ? UINT32_MAX : bits_of_span(span.first, span.last);
     if (can_meet(id_bits(layout, span.first, any_of),
@@ -206,7 +206,7 @@ void make(Generator& g)
         refuse_ids_of_settings(g);
     }
     g.horizon = horizon_attach();
-    g.bound = 0;
+    g.bound = no_stamp;
     g.tick.end_us = g.tick.start_us = 0;
     g.tick.coarse_end_us = 0;
     g.stretch = Stretch{};
@@ -260,7 +260,7 @@ int64_t word_start_us(const Generator& g, uint64_t word)
     return us;
 }
 
-uint64_t stamp_of_word(const Generator& g, uint64_t word)
+Stamp stamp_of_word(const Generator& g, uint64_t word)
 {
     return stamp_of(word_back(g.shape, word), word_start_us(g, word));
 }
@@ -291,7 +291,7 @@ void view_lease(Generator& g)
                     lease_open(g.lease.entry, view, g.slot, first_word(g));
     }
     g.lease.end_us = view.held ? view.end_us : 0;
-    g.bound = 0; // makes the limits anew
+    g.bound = no_stamp; // makes the limits anew
 }
 
 bool set_node(Generator& g, uint32_t node)
@@ -350,7 +350,7 @@ void make_named(Generator& g, const char* name, size_t length)
 
 void refresh_limits(Generator& g, int64_t now_us)
 {
-    const uint64_t bound = pg_atomic_read_u64(&g.horizon->bound[g.kind]);
+    const Stamp bound = published_bound(g.horizon, g.kind);
     const bool other_tick = now_us < g.tick.start_us || now_us >= g.tick.end_us;
     const bool other_bound = bound != g.bound;
     if (other_tick) {

@@ -49,7 +49,7 @@ struct Generator {
     HorizonKind kind;
     Slot* slot; // of `node`
     Horizon* horizon;
-    uint64_t bound; // that `limits` were made from
+    Stamp bound; // that `limits` were made from
     TickNow tick;
     Stretch stretch;    // of `limits`, but no word that extends the horizon early
     uint64_t node_bits; // of `node`, in their place
@@ -108,8 +108,8 @@ bool set_node(Generator& generator, uint32_t node);
 
 // The first moment of a word's tick, and its stamp.
 int64_t word_start_us(const Generator& generator, uint64_t word);
-uint64_t stamp_of_word(const Generator& generator, uint64_t word);
+Stamp stamp_of_word(const Generator& generator, uint64_t word);
 
-static_assert(is_plain<TickNow, EarlyExtension, Cache, HeldLease, Span, Generator>);
+static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, Generator>);
 
 } // namespace flakeid

@@ -16,9 +16,6 @@ namespace flakeid {
 
 namespace {
 
-// Allows no id, and is published all the same: 0 is not.
-constexpr uint64_t least_bound = 1;
-
 using HorizonTable = SharedTable<Horizon, max_databases>;
 
 void create(HorizonTable* table)
@@ -46,20 +43,20 @@ bool is_mine(const Horizon& horizon)
     return horizon.database == MyDatabaseId;
 }
 
-uint64_t bound_of(Horizon* horizon, int kind)
+void raise_stamp(pg_atomic_uint64* shared, Stamp stamp)
 {
-    return pg_atomic_read_u64(&horizon->bound[kind]);
+    raise_to(shared, static_cast<uint64_t>(stamp));
 }
 
 // No id was stamped after it in this life of the server.
-uint64_t known_stamp(Horizon* horizon, int kind)
+Stamp known_stamp(Horizon* horizon, int kind)
 {
-    return Max(bound_of(horizon, kind), pg_atomic_read_u64(&horizon->floor[kind]));
+    return Max(published_bound(horizon, kind), published_floor(horizon, kind));
 }
 
 bool is_loaded(Horizon* horizon)
 {
-    return bound_of(horizon, back_horizon) != 0;
+    return published_bound(horizon, back_horizon) != no_stamp;
 }
 
 // Of the database or the configuration, not what this session has set.
@@ -102,10 +99,11 @@ Loaded load(Horizon* horizon)
         Assert(durable_is_flushed(page));
         pg_atomic_write_u32(&horizon->file, durable_file(page));
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            const uint64_t floor = floor_at_start(static_cast<uint64_t>(durable.stamp[kind]),
-                                                  durable.origin, here, wall_us(), reach_us());
+            const Stamp floor = floor_at_start(stamp_of_number(durable.stamp[kind]), durable.origin,
+                                               here, wall_us(), reach_us());
             uint64_t unloaded = 0;
-            pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded, floor);
+            pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded,
+                                           static_cast<uint64_t>(floor));
             uint64_t bound = 0;
             pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
                                            pg_atomic_read_u64(&horizon->floor[kind]));
@@ -125,22 +123,22 @@ template <typename Alter>
 bool change(Horizon* horizon, Alter alter)
 {
     const bool loaded = is_loaded(horizon);
-    uint64_t bound[horizon_kinds] = {};
+    Stamp bound[horizon_kinds] = {};
     Oid file = InvalidOid;
     bool other_file = false;
     const Origin here = durable_origin_here();
     const DurableChange made = durable_change([&](const DurablePage& page, Durable& durable) {
         const Durable before = durable;
-        uint64_t floor[horizon_kinds] = {};
-        uint64_t known[horizon_kinds] = {};
+        Stamp floor[horizon_kinds] = {};
+        Stamp known[horizon_kinds] = {};
         file = durable_file(page);
         other_file = loaded && pg_atomic_read_u32(&horizon->file) != file;
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            bound[kind] = bound_of(horizon, kind);
+            bound[kind] = published_bound(horizon, kind);
             known[kind] = known_stamp(horizon, kind);
             // A file that says more than is known says what a restore put there.
-            const auto stamp = static_cast<uint64_t>(before.stamp[kind]);
-            floor[kind] = other_file && stamp > known[kind] ? stamp : 0;
+            const auto stamp = stamp_of_number(before.stamp[kind]);
+            floor[kind] = other_file && stamp > known[kind] ? stamp : no_stamp;
         }
         alter(durable, floor);
         if (durable.lost != 0) {
@@ -148,15 +146,15 @@ bool change(Horizon* horizon, Alter alter)
             return;
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            uint64_t stamp = Max(static_cast<uint64_t>(durable.stamp[kind]), known[kind]);
-            if (floor[kind] != 0) {
+            Stamp stamp = Max(stamp_of_number(durable.stamp[kind]), known[kind]);
+            if (floor[kind] != no_stamp) {
                 stamp = raised_stamp(stamp, known[kind], floor[kind]);
                 if (loaded) {
-                    raise_to(&horizon->floor[kind], floor[kind]);
+                    raise_stamp(&horizon->floor[kind], floor[kind]);
                 }
             }
-            Assert(stamp >= known[kind] && stamp >= static_cast<uint64_t>(before.stamp[kind]));
-            durable.stamp[kind] = static_cast<int64_t>(stamp);
+            Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamp[kind]));
+            durable.stamp[kind] = stamp_number(stamp);
         }
         if (loaded || before.lost != 0) {
             durable.origin = here; // otherwise the next one who loads it allows for what is missed
@@ -167,11 +165,11 @@ bool change(Horizon* horizon, Alter alter)
     }
     const bool published = loaded && !(other_file && durable_may_go_back(made.page));
     for (int kind = 0; published && kind < horizon_kinds; kind++) {
-        const auto stamp = static_cast<uint64_t>(made.durable.stamp[kind]);
+        const auto stamp = stamp_of_number(made.durable.stamp[kind]);
         if (stamp > bound[kind]) {
             Assert(durable_is_flushed(made.page));
             raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_us()));
-            raise_to(&horizon->bound[kind], stamp);
+            raise_stamp(&horizon->bound[kind], stamp);
         }
     }
     if (published) {
@@ -199,9 +197,9 @@ void refuse_where_replaced()
 void withdraw_bounds(Horizon* horizon)
 {
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        raise_to(&horizon->floor[kind], bound_of(horizon, kind));
+        raise_stamp(&horizon->floor[kind], published_bound(horizon, kind));
         pg_write_barrier();
-        pg_atomic_write_u64(&horizon->bound[kind], least_bound);
+        pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(least_stamp));
     }
 }
 
@@ -214,10 +212,10 @@ void raise(FloorOf floor_of)
     refuse_in_recovery();
     Horizon* horizon = shared_horizon();
     (void)load(horizon);
-    const bool published = change(horizon, [&](Durable& durable, uint64_t* floor) {
+    const bool published = change(horizon, [&](Durable& durable, Stamp* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            const uint64_t latest =
-                Max(static_cast<uint64_t>(durable.stamp[kind]), known_stamp(horizon, kind));
+            const Stamp latest =
+                Max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
             floor[kind] = Max(floor[kind], floor_of(kind, latest));
         }
         durable.lost = 0;
@@ -287,18 +285,18 @@ Horizon* horizon_attach()
     return horizon;
 }
 
-int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int64_t now_us)
+int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t now_us)
 {
     observe_clock();
     check_leap(now_us);
-    const uint64_t wanted = wanted_stamp(needed, now_us, settings.max_ahead_us);
+    const Stamp wanted = wanted_stamp(needed, now_us, settings.max_ahead_us);
     int64_t wait_us = 0;
-    const bool published = change(horizon, [&](Durable& durable, uint64_t*) {
+    const bool published = change(horizon, [&](Durable& durable, Stamp*) {
         const auto last = static_cast<int64_t>(pg_atomic_read_u64(&horizon->extended_at[kind]));
         const Extension next =
-            extension(static_cast<uint64_t>(durable.stamp[kind]), bound_of(horizon, kind), needed,
+            extension(stamp_of_number(durable.stamp[kind]), published_bound(horizon, kind), needed,
                       wanted, last == 0 ? -1 : steady_us() - last);
-        durable.stamp[kind] = static_cast<int64_t>(next.stamp);
+        durable.stamp[kind] = stamp_number(next.stamp);
         wait_us = next.wait_us;
     });
     if (!published) {
@@ -310,33 +308,31 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int6
 void horizon_raise(int64_t us)
 {
     refuse_where_replaced();
-    raise([&](int, uint64_t latest) { return stamp_of(stamp_back(latest), us); });
+    raise([&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
 }
 
-void horizon_restore(HorizonKind kind, uint64_t stamp)
+void horizon_restore(HorizonKind kind, Stamp stamp)
 {
     // Where it falls with the transaction, so do the rows that came with it.
-    raise([&](int of, uint64_t) { return of == kind ? stamp : 0; });
+    raise([&](int of, Stamp) { return of == kind ? stamp : no_stamp; });
 }
 
-void horizon_take_over(HorizonKind kind, uint64_t stamp, int64_t timeline)
+void horizon_take_over(HorizonKind kind, Stamp stamp, int64_t timeline)
 {
     const Origin here = durable_origin_here();
-    const uint64_t floor =
-        floor_at_start(stamp, {timeline, here.place}, here, wall_us(), reach_us());
-    raise([&](int of, uint64_t) { return of == kind ? floor : 0; });
+    const Stamp floor = floor_at_start(stamp, {timeline, here.place}, here, wall_us(), reach_us());
+    raise([&](int of, Stamp) { return of == kind ? floor : no_stamp; });
 }
 
 void horizon_keep_for_0_1_0(Oid schema)
 {
     Horizon* horizon = shared_horizon();
     if (is_loaded(horizon)) {
-        const uint64_t back = bound_of(horizon, back_horizon);
-        const int64_t us = Max(stamp_us(bound_of(horizon, plain_horizon)), stamp_us(back));
+        const Stamp back = published_bound(horizon, back_horizon);
+        const int64_t us = Max(stamp_us(published_bound(horizon, plain_horizon)), stamp_us(back));
         const Oid copy = get_relname_relid("flake_horizon_copy", schema);
-        (void)DirectFunctionCall2(
-            setval_oid, ObjectIdGetDatum(copy),
-            Int64GetDatum(static_cast<int64>(stamp_of(stamp_back(back), us))));
+        (void)DirectFunctionCall2(setval_oid, ObjectIdGetDatum(copy),
+                                  Int64GetDatum(stamp_number(stamp_of(stamp_back(back), us))));
     }
 }
 
@@ -356,9 +352,9 @@ bool horizon_repair(int64_t now_us)
     const DurableChange made = durable_change(
         [&](const DurablePage&, Durable& durable) {
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
-                const uint64_t stamp =
-                    Max(static_cast<uint64_t>(durable.stamp[kind]), known_stamp(horizon, kind));
-                durable.stamp[kind] = static_cast<int64_t>(repaired_stamp(stamp, right_us));
+                const Stamp stamp =
+                    Max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
+                durable.stamp[kind] = stamp_number(repaired_stamp(stamp, right_us));
             }
         },
         AccessExclusiveLock);
@@ -380,7 +376,7 @@ bool horizon_remembered(int64_t* stamp)
 {
     Horizon* horizon = shared_horizon();
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        stamp[kind] = Max(stamp[kind], static_cast<int64_t>(known_stamp(horizon, kind)));
+        stamp[kind] = Max(stamp[kind], stamp_number(known_stamp(horizon, kind)));
     }
     return is_loaded(horizon);
 }

@@ -28,6 +28,16 @@ static_assert(sizeof(Horizon) == 64, "a horizon is one cache line");
 
 void horizon_init();
 
+inline Stamp published_bound(Horizon* horizon, int kind)
+{
+    return Stamp{pg_atomic_read_u64(&horizon->bound[kind])};
+}
+
+inline Stamp published_floor(Horizon* horizon, int kind)
+{
+    return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
+}
+
 // An error where ids cannot be made because the server is a standby.
 void refuse_in_recovery();
 
@@ -39,16 +49,16 @@ Horizon* horizon_attach();
 
 // Extends the bound so that `needed` may be issued. Returns 0 when the bound may have moved, or how
 // many microseconds from now an extension is possible again.
-int64_t horizon_extend(Horizon* horizon, HorizonKind kind, uint64_t needed, int64_t now_us);
+int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t now_us);
 
 // Makes ids begin after that moment. It also makes a lost horizon known again.
 void horizon_raise(int64_t us);
 
 // The same for a stamp that a dump carries.
-void horizon_restore(HorizonKind kind, uint64_t stamp);
+void horizon_restore(HorizonKind kind, Stamp stamp);
 
 // The same for what 0.1.0 kept, written on that timeline.
-void horizon_take_over(HorizonKind kind, uint64_t stamp, int64_t timeline);
+void horizon_take_over(HorizonKind kind, Stamp stamp, int64_t timeline);
 
 // The same for objects of 0.1.0 that are being made in that schema, which have no place for it but
 // what their dumps carry.

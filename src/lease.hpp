@@ -105,6 +105,6 @@ uint64_t lease_words(const Lease* lease);
 // Once a session, when this database takes part in logical replication with the default node.
 void warn_of_replication();
 
-static_assert(is_plain<LeaseView, LeaseStory>);
+static_assert(is_plain<LeaseView, LeaseStory, HeldLease>);
 
 } // namespace flakeid

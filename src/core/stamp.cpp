@@ -4,26 +4,25 @@
 
 namespace flakeid {
 
-uint64_t floor_at_start(uint64_t kept, const Origin& wrote, const Origin& here, int64_t now_us,
-                        int64_t reach_us)
+Stamp floor_at_start(Stamp kept, const Origin& wrote, const Origin& here, int64_t now_us,
+                     int64_t reach_us)
 {
-    uint64_t floor = kept;
+    Stamp floor = kept;
     if (!same_origin(wrote, here)) {
         const int64_t missed = stamp_us(kept) + extension_us + max_generated_tick_us;
         floor = stamp_of(stamp_back(kept), std::max(missed, now_us + reach_us));
     }
     assert(floor >= kept);
-    return std::max(floor, UINT64_C(1));
+    return std::max(floor, least_stamp);
 }
 
-uint64_t wanted_stamp(uint64_t needed, int64_t now_us, int64_t max_ahead_us)
+Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us)
 {
     const int64_t us = std::min(stamp_us(needed) + extension_us, now_us + max_ahead_us);
     return std::max(needed, stamp_of(stamp_back(needed), us));
 }
 
-Extension extension(uint64_t page, uint64_t bound, uint64_t needed, uint64_t wanted,
-                    int64_t since_us)
+Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us)
 {
     assert(wanted >= needed);
     if (page > bound || bound >= wanted) {
@@ -37,12 +36,13 @@ Extension extension(uint64_t page, uint64_t bound, uint64_t needed, uint64_t wan
     return {page, bound < needed ? extension_interval_us - since_us : 0};
 }
 
-uint64_t raised_stamp(uint64_t page, uint64_t bound, uint64_t floor)
+Stamp raised_stamp(Stamp page, Stamp bound, Stamp floor)
 {
-    return std::max(page, std::max(floor, bound + 1));
+    const Stamp moved{static_cast<uint64_t>(bound) + 1};
+    return std::max(page, std::max(floor, moved));
 }
 
-uint64_t repaired_stamp(uint64_t stamp, int64_t right_us)
+Stamp repaired_stamp(Stamp stamp, int64_t right_us)
 {
     return stamp_us(stamp) > right_us ? stamp_of(0, right_us) : stamp;
 }

@@ -2,7 +2,8 @@
 // extended, what a restore and a repair make of it. Pure: what the page says, what the server is,
 // and the time are arguments.
 //
-// A stamp is a back count above microseconds since 1970. Larger is later.
+// A stamp is a back count above microseconds since 1970. Larger is later. It is a type of its own,
+// so that no word, tick or moment takes its place.
 #pragma once
 
 #include "layout.hpp"
@@ -12,26 +13,42 @@
 
 namespace flakeid {
 
+enum class Stamp : uint64_t {};
+
+constexpr Stamp no_stamp{0};    // nothing is known
+constexpr Stamp least_stamp{1}; // allows no id, and is known all the same
+
 constexpr int stamp_us_bits = 56;
 constexpr int64_t last_stamp_us = (INT64_C(1) << stamp_us_bits) - 1; // in the year 4253
 static_assert(stamp_us_bits + max_back_bits < 64, "a stamp is a positive bigint");
 
-constexpr uint64_t stamp_of(uint64_t back, int64_t us)
+constexpr Stamp stamp_of(uint64_t back, int64_t us)
 {
     assert(back <= low_mask(max_back_bits));
-    return back << stamp_us_bits | static_cast<uint64_t>(us < 0               ? 0
-                                                         : us > last_stamp_us ? last_stamp_us
-                                                                              : us);
+    const int64_t within = us < 0 ? 0 : us > last_stamp_us ? last_stamp_us : us;
+    return Stamp{back << stamp_us_bits | static_cast<uint64_t>(within)};
 }
 
-constexpr int64_t stamp_us(uint64_t stamp)
+// As flakeid.state keeps it.
+constexpr int64_t stamp_number(Stamp stamp)
 {
-    return static_cast<int64_t>(stamp & static_cast<uint64_t>(last_stamp_us));
+    return static_cast<int64_t>(stamp);
 }
 
-constexpr uint64_t stamp_back(uint64_t stamp)
+constexpr Stamp stamp_of_number(int64_t number)
 {
-    return stamp >> stamp_us_bits;
+    return Stamp{static_cast<uint64_t>(number)};
+}
+
+constexpr int64_t stamp_us(Stamp stamp)
+{
+    return static_cast<int64_t>(static_cast<uint64_t>(stamp) &
+                                static_cast<uint64_t>(last_stamp_us));
+}
+
+constexpr uint64_t stamp_back(Stamp stamp)
+{
+    return static_cast<uint64_t>(stamp) >> stamp_us_bits;
 }
 
 // Layouts with a back field have a horizon of their own, since it may go back in time.
@@ -64,29 +81,28 @@ inline bool same_origin(const Origin& a, const Origin& b)
 // Whoever goes on elsewhere may have missed one extension. Ids begin past all that it can have
 // allowed: one extension and a tick past the stamp, or, when the last one was long ago, whatever
 // was within reach of the lost server's clock.
-uint64_t floor_at_start(uint64_t kept, const Origin& wrote, const Origin& here, int64_t now_us,
-                        int64_t reach_us);
+Stamp floor_at_start(Stamp kept, const Origin& wrote, const Origin& here, int64_t now_us,
+                     int64_t reach_us);
 
 // How far the horizon is to be extended for an id of stamp `needed`.
-uint64_t wanted_stamp(uint64_t needed, int64_t now_us, int64_t max_ahead_us);
+Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us);
 
 struct Extension {
-    uint64_t stamp;  // to be written; the one that stands there when nothing is
+    Stamp stamp;     // to be written; the one that stands there when nothing is
     int64_t wait_us; // how long until an extension is possible; 0: the bound moves now
 };
 
 // `page` is the durable stamp, `bound` the published one, `since_us` the time since the last flush
 // of an extension, negative when there was none.
-Extension extension(uint64_t page, uint64_t bound, uint64_t needed, uint64_t wanted,
-                    int64_t since_us);
+Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us);
 
 // The stamp to be written so that ids begin past `floor`: sessions look at the floor only when the
 // bound has moved, so it does in any case.
-uint64_t raised_stamp(uint64_t page, uint64_t bound, uint64_t floor);
+Stamp raised_stamp(Stamp page, Stamp bound, Stamp floor);
 
 // The stamp of a horizon that lies ahead of `right_us` by mistake. A count of set-backs that came
 // with it is as wrong as its moment.
-uint64_t repaired_stamp(uint64_t stamp, int64_t right_us);
+Stamp repaired_stamp(Stamp stamp, int64_t right_us);
 
 static_assert(is_plain<Origin, Extension>);
 

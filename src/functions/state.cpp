@@ -18,9 +18,9 @@ constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
 constexpr char hold_name[] = "lease hold";
 
-uint64_t stamp_argument(int64_t value, bool with_back)
+Stamp stamp_argument(int64_t value, bool with_back)
 {
-    const auto stamp = static_cast<uint64_t>(value);
+    const Stamp stamp = stamp_of_number(value);
     if (value < 0 || (!with_back && stamp_back(stamp) != 0)) {
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                 errmsg("" INT64_FORMAT " is no horizon", value));

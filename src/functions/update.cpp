@@ -10,9 +10,9 @@ namespace {
 
 // 0.1.0 kept the later moment of both horizons and the back count in a copy, for dumps. A copy that
 // a restore brought, which leaves no timeline, counts for both.
-uint64_t kept_by_0_1_0(uint64_t stamp, uint64_t copy, bool restored, HorizonKind kind)
+Stamp kept_by_0_1_0(Stamp stamp, Stamp copy, bool restored, HorizonKind kind)
 {
-    const uint64_t of_copy = kind == back_horizon ? copy : stamp_of(0, stamp_us(copy));
+    const Stamp of_copy = kind == back_horizon ? copy : stamp_of(0, stamp_us(copy));
     return restored ? Max(stamp, of_copy) : stamp;
 }
 
@@ -27,14 +27,14 @@ FLAKEID_FUNCTION(flakeid_version)
 // Takes over the sequences of 0.1.0.
 FLAKEID_FUNCTION(flakeid_take_over)
 {
-    const uint64_t stamp[horizon_kinds] = {static_cast<uint64_t>(PG_GETARG_INT64(0)),
-                                           static_cast<uint64_t>(PG_GETARG_INT64(1))};
-    const auto copy = static_cast<uint64_t>(PG_GETARG_INT64(2));
+    const Stamp stamp[horizon_kinds] = {stamp_of_number(PG_GETARG_INT64(0)),
+                                        stamp_of_number(PG_GETARG_INT64(1))};
+    const Stamp copy = stamp_of_number(PG_GETARG_INT64(2));
     const int64_t timeline = PG_GETARG_INT64(3);
     for (int i = 0; i < horizon_kinds; i++) {
         const auto kind = static_cast<HorizonKind>(i);
-        const uint64_t kept = kept_by_0_1_0(stamp[kind], copy, timeline == 0, kind);
-        if (kept != 0) {
+        const Stamp kept = kept_by_0_1_0(stamp[kind], copy, timeline == 0, kind);
+        if (kept != no_stamp) {
             horizon_take_over(kind, kept, timeline);
         }
     }

@@ -267,7 +267,7 @@ private:
         state.fresh.file++;
         for (int k = 0; k < horizon_kinds; k++) {
             const Entry& entry = state.entry[database(i)];
-            const uint64_t known = std::max(published(entry.bound[k]), published(entry.floor[k]));
+            const Stamp known = std::max(published(entry.bound[k]), published(entry.floor[k]));
             state.fresh.stamp[k] = small_of(known);
         }
     }

@@ -47,7 +47,7 @@ protected:
     // ---- A draw.
 
     // The last word of the tick that holds a moment.
-    uint64_t last_word(int i, uint64_t stamp, int64_t us) const
+    uint64_t last_word(int i, Stamp stamp, int64_t us) const
     {
         const int64_t tick = std::max<int64_t>(tick_of_us(layout_[slot(i)], us), 0);
         return word_of(shape_[slot(i)], stamp_back(stamp), static_cast<uint64_t>(tick),
@@ -57,8 +57,8 @@ protected:
     // generator.cpp, set_limits() and set_clock().
     Limits limits(const Session& session, int i) const
     {
-        const uint64_t floor = published(session.floor);
-        const uint64_t bound = published(session.bound);
+        const Stamp floor = published(session.floor);
+        const Stamp bound = published(session.bound);
         Limits limits{};
         limits.now = static_cast<uint64_t>(tick_of_us(layout_[slot(i)], session.now * unit_us));
         limits.ahead = static_cast<uint64_t>(setup_.max_ahead * unit_us / layout_[slot(i)].tick_us);
@@ -73,7 +73,7 @@ protected:
     // Past this word, the horizon is to be extended early.
     uint64_t early_word(const Session& session, int i) const
     {
-        const uint64_t bound = published(session.bound);
+        const Stamp bound = published(session.bound);
         return last_word(i, bound, stamp_us(bound) - early_extension_us);
     }
 
@@ -87,7 +87,7 @@ protected:
         return !common || (draw.verdict == Verdict::issue && draw.word == last + 1);
     }
 
-    uint64_t stamp_of_word(int i, uint64_t word) const
+    Stamp stamp_of_word(int i, uint64_t word) const
     {
         const WordShape& shape = shape_[slot(i)];
         int64_t us = 0;
@@ -102,7 +102,7 @@ protected:
     {
         const Origin wrote{page.timeline, page.place};
         const Origin here{state.timeline, is(Mutation::copy_unseen) ? page.place : state.place};
-        const uint64_t kept = real(page.stamp[kind]);
+        const Stamp kept = real(page.stamp[kind]);
         const int64_t now_us = clock_of(state) * unit_us;
         const int64_t reach_us = setup_.max_ahead * unit_us;
         const bool moved = !same_origin(wrote, here);
@@ -116,8 +116,8 @@ protected:
         if (moved && is(Mutation::margin_without_tick)) {
             return to_publish(floor(extension_us, now_us + reach_us));
         }
-        if (moved && is(Mutation::no_margin_at_first) && kept == 0) {
-            return to_publish(1);
+        if (moved && is(Mutation::no_margin_at_first) && kept == no_stamp) {
+            return to_publish(least_stamp);
         }
         if (is(Mutation::no_clock_margin)) {
             return to_publish(floor_at_start(kept, wrote, here, 0, 0));
@@ -157,12 +157,12 @@ protected:
     }
 
     // What a session raises the horizon to.
-    uint64_t raised_floor(const Session& session, int i, int kind, uint64_t latest) const
+    Stamp raised_floor(const Session& session, int i, int kind, Stamp latest) const
     {
         if (program(i) != Program::restores) {
             return stamp_of(stamp_back(latest), setup_.raise * unit_us);
         }
-        return session.row == kind ? real(setup_.restored[kind]) : 0;
+        return session.row == kind ? real(setup_.restored[kind]) : no_stamp;
     }
 
     // horizon.cpp, change() up to the unlocking of the page.
@@ -175,16 +175,16 @@ protected:
         const bool other_file = entry.file != before.file;
         Page page = before;
         for (int k = 0; k < horizon_kinds; k++) {
-            const uint64_t bound = published(entry.bound[k]);
-            const uint64_t known = std::max(bound, published(entry.floor[k]));
-            const uint64_t kept = real(before.stamp[k]);
-            uint64_t floor = other_file && kept > known ? kept : 0;
-            uint64_t stamp = kept;
+            const Stamp bound = published(entry.bound[k]);
+            const Stamp known = std::max(bound, published(entry.floor[k]));
+            const Stamp kept = real(before.stamp[k]);
+            Stamp floor = other_file && kept > known ? kept : no_stamp;
+            Stamp stamp = kept;
             if (raises(i)) {
                 floor = std::max(floor, raised_floor(session, i, k, std::max(kept, bound)));
             } else if (k == kind(i)) {
                 const bool lately = entry.extended[k] != 0 && !is(Mutation::no_limit);
-                const uint64_t wanted = real(session.wanted);
+                const Stamp wanted = real(session.wanted);
                 stamp = extension(kept, bound, wanted, wanted, lately ? 0 : -1).stamp;
                 if (stamp > kept && is(Mutation::limit_from_write)) {
                     entry.extended[k] = 1;
@@ -192,7 +192,7 @@ protected:
             }
             stamp = std::max(stamp, known);
             session.new_floor[k] = 0;
-            if (is(Mutation::known_floor) ? floor > published(entry.floor[k]) : floor != 0) {
+            if (is(Mutation::known_floor) ? floor > published(entry.floor[k]) : floor != no_stamp) {
                 stamp = is(Mutation::floor_unseen) ? std::max(stamp, floor)
                                                    : raised_stamp(stamp, known, floor);
                 uint8_t& to = is(Mutation::floor_last) ? session.new_floor[k] : entry.floor[k];
@@ -229,7 +229,7 @@ protected:
     {
         for (int k = 0; k < horizon_kinds; k++) {
             entry.floor[k] = std::max(entry.floor[k], entry.bound[k]);
-            entry.bound[k] = to_publish(1);
+            entry.bound[k] = to_publish(least_stamp);
         }
     }
 
@@ -311,7 +311,7 @@ protected:
     }
 
     // What a draw that began after a raise lies past.
-    uint64_t raised_to(int i, uint64_t stamp) const
+    Stamp raised_to(int i, Stamp stamp) const
     {
         return program(max_sessions - 1) == Program::restores
                    ? real(setup_.restored[kind(i)])
@@ -321,8 +321,8 @@ protected:
     const char* check_swap(const State& before, const State& after, int i) const
     {
         const Session& session = before.session[i];
-        const uint64_t first = stamp_of_word(i, session.next);
-        const uint64_t last = stamp_of_word(i, session.next + session.count - 1u);
+        const Stamp first = stamp_of_word(i, session.next);
+        const Stamp last = stamp_of_word(i, session.next + session.count - 1u);
         if (after.word[slot(i)] <= before.word[slot(i)] && !setup_.exact) {
             return "ids of the server do not increase";
         }

@@ -34,15 +34,15 @@ constexpr int back_of(int small)
     return small >> unit_bits;
 }
 
-inline uint64_t real(int small)
+inline Stamp real(int small)
 {
     return stamp_of(static_cast<uint64_t>(back_of(small)), units_of(small) * unit_us);
 }
 
 // A stamp between two units counts as the later one; 1, the least that is published, as none.
-inline uint8_t small_of(uint64_t stamp)
+inline uint8_t small_of(Stamp stamp)
 {
-    const int64_t units = stamp == 1 ? 0 : (stamp_us(stamp) + unit_us - 1) / unit_us;
+    const int64_t units = stamp == least_stamp ? 0 : (stamp_us(stamp) + unit_us - 1) / unit_us;
     if (units >> unit_bits != 0) {
         fprintf(stderr, "a stamp lies past the times of the model\n");
         exit(2);
@@ -52,13 +52,13 @@ inline uint8_t small_of(uint64_t stamp)
 }
 
 // Shared memory of one database. 0: not loaded; otherwise a small stamp + 1.
-inline uint64_t published(int value)
+inline Stamp published(int value)
 {
-    const uint64_t stamp = value == 0 ? 0 : real(value - 1);
-    return value != 0 && stamp == 0 ? 1 : stamp;
+    const Stamp stamp = value == 0 ? no_stamp : real(value - 1);
+    return value != 0 && stamp == no_stamp ? least_stamp : stamp;
 }
 
-inline uint8_t to_publish(uint64_t stamp)
+inline uint8_t to_publish(Stamp stamp)
 {
     return static_cast<uint8_t>(small_of(stamp) + 1);
 }

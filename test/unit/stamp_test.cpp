@@ -13,7 +13,7 @@ constexpr Origin here{3, 77};
 constexpr int64_t never = -1;
 
 // Stamps of all sizes, near the times above and anywhere.
-uint64_t random_stamp(Random& random)
+Stamp random_stamp(Random& random)
 {
     const uint64_t back = up_to(random, 1) == 0 ? 0 : random_bits(random, max_back_bits);
     const auto apart = static_cast<int64_t>(up_to(random, 20 * us_per_s)) - 10 * us_per_s;
@@ -30,10 +30,11 @@ TEST(Stamp, KeepsItsParts)
     for (int i = 0; i < 100000; i++) {
         const uint64_t back = random_bits(random, max_back_bits);
         const auto us = static_cast<int64_t>(random_bits(random, stamp_us_bits));
-        const uint64_t stamp = stamp_of(back, us);
+        const Stamp stamp = stamp_of(back, us);
         ASSERT_EQ(stamp_back(stamp), back);
         ASSERT_EQ(stamp_us(stamp), us);
-        ASSERT_GE(static_cast<int64_t>(stamp), 0);
+        ASSERT_GE(stamp_number(stamp), 0);
+        ASSERT_EQ(stamp_of_number(stamp_number(stamp)), stamp);
     }
 }
 
@@ -55,15 +56,15 @@ TEST(FloorAtStart, IsWhatWasKeptWhereTheSameServerGoesOn)
 {
     Random random(2);
     for (int i = 0; i < 100000; i++) {
-        const uint64_t kept = random_stamp(random);
+        const Stamp kept = random_stamp(random);
         ASSERT_EQ(floor_at_start(kept, here, here, now_us, reach_us), kept);
     }
 }
 
 TEST(FloorAtStart, IsNeverNone)
 {
-    EXPECT_GT(floor_at_start(0, here, here, now_us, reach_us), 0u);
-    EXPECT_GT(floor_at_start(0, {1, 1}, here, 0, 0), 0u);
+    EXPECT_GT(floor_at_start(no_stamp, here, here, now_us, reach_us), no_stamp);
+    EXPECT_GT(floor_at_start(no_stamp, {1, 1}, here, 0, 0), no_stamp);
 }
 
 TEST(FloorAtStart, ElsewhereLiesPastAllThatMayBeMissing)
@@ -72,8 +73,8 @@ TEST(FloorAtStart, ElsewhereLiesPastAllThatMayBeMissing)
     for (const Origin wrote : {Origin{2, 77}, Origin{3, 78}, Origin{0, 0}}) {
         ASSERT_FALSE(same_origin(wrote, here));
         for (int i = 0; i < 100000; i++) {
-            const uint64_t kept = random_stamp(random);
-            const uint64_t floor = floor_at_start(kept, wrote, here, now_us, reach_us);
+            const Stamp kept = random_stamp(random);
+            const Stamp floor = floor_at_start(kept, wrote, here, now_us, reach_us);
             ASSERT_GE(floor, kept);
             ASSERT_EQ(stamp_back(floor), stamp_back(kept));
             ASSERT_GE(stamp_us(floor), now_us + reach_us);
@@ -87,8 +88,8 @@ TEST(WantedStamp, ReachesWhatIsNeededAndNoFurtherThanItMay)
 {
     Random random(4);
     for (int i = 0; i < 100000; i++) {
-        const uint64_t needed = random_stamp(random);
-        const uint64_t wanted = wanted_stamp(needed, now_us, reach_us);
+        const Stamp needed = random_stamp(random);
+        const Stamp wanted = wanted_stamp(needed, now_us, reach_us);
         ASSERT_GE(wanted, needed);
         ASSERT_EQ(stamp_back(wanted), stamp_back(needed));
         ASSERT_LE(stamp_us(wanted), std::min(stamp_us(needed) + extension_us, last_stamp_us));
@@ -100,7 +101,7 @@ TEST(WantedStamp, ReachesWhatIsNeededAndNoFurtherThanItMay)
 
 TEST(WantedStamp, IsAFullExtensionWhereTheClockAllowsIt)
 {
-    const uint64_t needed = stamp_of(1, now_us);
+    const Stamp needed = stamp_of(1, now_us);
     EXPECT_EQ(wanted_stamp(needed, now_us, reach_us), stamp_of(1, now_us + extension_us));
     EXPECT_EQ(wanted_stamp(needed, now_us, us_per_s), stamp_of(1, now_us + us_per_s));
 }
@@ -109,10 +110,10 @@ TEST(Extension, NeverGoesBackAndWritesOneOfTwo)
 {
     Random random(5);
     for (int i = 0; i < 200000; i++) {
-        const uint64_t bound = random_stamp(random);
-        const uint64_t page = std::max(bound, up_to(random, 2) == 0 ? random_stamp(random) : bound);
-        const uint64_t needed = random_stamp(random);
-        const uint64_t wanted = wanted_stamp(needed, now_us, reach_us);
+        const Stamp bound = random_stamp(random);
+        const Stamp page = std::max(bound, up_to(random, 2) == 0 ? random_stamp(random) : bound);
+        const Stamp needed = random_stamp(random);
+        const Stamp wanted = wanted_stamp(needed, now_us, reach_us);
         const auto since = static_cast<int64_t>(up_to(random, 2 * us_per_s)) - us_per_s / 4;
         const Extension next = extension(page, bound, needed, wanted, since);
         ASSERT_GE(next.stamp, page);
@@ -132,9 +133,9 @@ TEST(Extension, NeverGoesBackAndWritesOneOfTwo)
 
 TEST(Extension, IsAtMostOneInItsInterval)
 {
-    const uint64_t bound = stamp_of(0, now_us);
-    const uint64_t needed = stamp_of(0, now_us + 1);
-    const uint64_t wanted = stamp_of(0, now_us + extension_us);
+    const Stamp bound = stamp_of(0, now_us);
+    const Stamp needed = stamp_of(0, now_us + 1);
+    const Stamp wanted = stamp_of(0, now_us + extension_us);
     auto after = [&](int64_t since_us) {
         return extension(bound, bound, needed, wanted, since_us);
     };
@@ -148,8 +149,8 @@ TEST(Extension, IsAtMostOneInItsInterval)
 
 TEST(Extension, ThatIsEarlyIsNotWaitedFor)
 {
-    const uint64_t bound = stamp_of(0, now_us);
-    const uint64_t wanted = stamp_of(0, now_us + extension_us);
+    const Stamp bound = stamp_of(0, now_us);
+    const Stamp wanted = stamp_of(0, now_us + extension_us);
     const Extension next = extension(bound, bound, bound, wanted, 0);
     EXPECT_EQ(next.stamp, bound);
     EXPECT_EQ(next.wait_us, 0);
@@ -157,17 +158,17 @@ TEST(Extension, ThatIsEarlyIsNotWaitedFor)
 
 TEST(Extension, OfABackCountDoesNotWait)
 {
-    const uint64_t bound = stamp_of(0, now_us);
-    const uint64_t needed = stamp_of(1, now_us - us_per_day);
-    const uint64_t wanted = wanted_stamp(needed, now_us - us_per_day, reach_us);
+    const Stamp bound = stamp_of(0, now_us);
+    const Stamp needed = stamp_of(1, now_us - us_per_day);
+    const Stamp wanted = wanted_stamp(needed, now_us - us_per_day, reach_us);
     EXPECT_EQ(extension(bound, bound, needed, wanted, 0).stamp, wanted);
 }
 
 TEST(Extension, LeavesThatOfAnotherSessionAlone)
 {
-    const uint64_t bound = stamp_of(0, now_us);
-    const uint64_t page = stamp_of(0, now_us + us_per_s);
-    const uint64_t wanted = stamp_of(0, now_us + extension_us);
+    const Stamp bound = stamp_of(0, now_us);
+    const Stamp page = stamp_of(0, now_us + us_per_s);
+    const Stamp wanted = stamp_of(0, now_us + extension_us);
     EXPECT_EQ(extension(page, bound, wanted, wanted, never).stamp, page) << "on its way";
     EXPECT_EQ(extension(page, bound, wanted, wanted, never).wait_us, 0);
     EXPECT_EQ(extension(wanted, wanted, wanted, wanted, never).stamp, wanted) << "arrived";
@@ -177,9 +178,9 @@ TEST(RaisedStamp, LiesPastEverythingAndMovesTheBound)
 {
     Random random(6);
     for (int i = 0; i < 100000; i++) {
-        const uint64_t page = random_stamp(random), bound = random_stamp(random),
-                       floor = random_stamp(random);
-        const uint64_t raised = raised_stamp(page, bound, floor);
+        const Stamp page = random_stamp(random), bound = random_stamp(random),
+                    floor = random_stamp(random);
+        const Stamp raised = raised_stamp(page, bound, floor);
         ASSERT_GE(raised, page);
         ASSERT_GE(raised, floor);
         ASSERT_GT(raised, bound);
@@ -190,8 +191,8 @@ TEST(RepairedStamp, LowersWhatLiesAheadOnly)
 {
     Random random(7);
     for (int i = 0; i < 100000; i++) {
-        const uint64_t stamp = random_stamp(random);
-        const uint64_t repaired = repaired_stamp(stamp, now_us);
+        const Stamp stamp = random_stamp(random);
+        const Stamp repaired = repaired_stamp(stamp, now_us);
         ASSERT_LE(stamp_us(repaired), now_us);
         if (stamp_us(stamp) <= now_us) {
             ASSERT_EQ(repaired, stamp);
