@@ -30,6 +30,7 @@ ALTER FUNCTION flake_in_effect() SET SCHEMA flakeid;
 ALTER FUNCTION flakeid.flake_in_effect() RENAME TO in_effect;
 ALTER FUNCTION flake_prepare() SET SCHEMA flakeid;
 ALTER FUNCTION flakeid.flake_prepare() RENAME TO prepare;
+COMMENT ON FUNCTION flakeid.prepare() IS 'does what flake_next() does, except that it issues no id';
 ALTER FUNCTION flake_can_generate() SET SCHEMA flakeid;
 ALTER FUNCTION flakeid.flake_can_generate() RENAME TO can_generate;
 ALTER FUNCTION flake_stats_now() SET SCHEMA flakeid;
@@ -674,6 +675,7 @@ CREATE OR REPLACE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
         RETURNING 1)
     SELECT count(*) FROM gone
 $$;
+COMMENT ON FUNCTION flake_lease_forget(timestamptz) IS 'deletes leases that ended before that moment, except the last one of each node';
 
 REVOKE ALL ON FUNCTION flakeid.lease_clock(int8) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_rest(bool) FROM PUBLIC;

@@ -307,7 +307,7 @@ COMMENT ON FUNCTION flakeid.in_effect() IS 'what follows from the settings';
 
 CREATE FUNCTION flakeid.prepare() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_prepare' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.prepare() IS 'does what flake_next() does, but for making an id';
+COMMENT ON FUNCTION flakeid.prepare() IS 'does what flake_next() does, except that it issues no id';
 
 CREATE FUNCTION flakeid.can_generate() RETURNS text
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -989,7 +989,7 @@ CREATE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
     SELECT count(*) FROM gone
 $$;
 COMMENT ON FUNCTION flake_lease_forget(timestamptz) IS
-    'deletes leases that ended before that moment, but for the last one of each node';
+    'deletes leases that ended before that moment, except the last one of each node';
 
 REVOKE ALL ON FUNCTION flakeid.lease_clock(int8) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_rest(bool) FROM PUBLIC;

@@ -10,8 +10,8 @@ namespace flakeid {
 // flakeid.when_ahead says.
 Draw draw(Generator& generator, Want want);
 
-// Does what a draw of one id does, but for issuing it, and raises its error. It waits for a lease,
-// but not for the clock: an error takes the place of a wait that is too long.
+// Does what a draw of one id does, except that it issues none, and raises its error. It waits for a
+// lease, but not for the clock: an error takes the place of a wait that is too long.
 void draw_could(Generator& generator);
 
 // True when the clock is in the tick that generator.limits were made for.

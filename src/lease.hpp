@@ -2,8 +2,8 @@
 // only.
 //
 // The keeper (keeper.cpp) takes and renews leases; sessions say which nodes they want, and read
-// from when until when they may stamp. All of a table and of its leases is guarded by
-// AddinShmemInitLock, but for the atomics. Order of a grant: start, node and token, and then the
+// from when until when they may stamp. AddinShmemInitLock guards all of a table
+// and of its leases except the atomics. Order of a grant: start, node and token, and then the
 // end. Of a release: end 0, close the slots of the node, so that a swap in flight fails, read the
 // last stamp, then tell the coordinator. A closed slot is opened for a lease that is held, under
 // the lock, at the first word of the lease or the one after the last word, whichever is larger: no

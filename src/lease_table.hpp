@@ -1,4 +1,4 @@
-// What shared memory holds of leases. All of it is guarded by AddinShmemInitLock, but for the
+// What shared memory holds of leases. AddinShmemInitLock guards all of it except the
 // atomics (lease.hpp).
 #pragma once
 

@@ -6,7 +6,7 @@
 // extensions need the little that the main memory has to spare.
 //
 // Locking: AddinShmemInitLock is held to create the memory and to take an entry of a table in it,
-// and never longer: nothing waits, reads a file or writes under it, but that the segment is made.
+// and never longer. Nothing waits, reads a file or writes under it; the segment is made under it.
 #pragma once
 
 #include "postgres.hpp"

@@ -33,8 +33,8 @@ struct alignas(128) Slot {
     pg_atomic_uint64 most_ahead; // ticks: of all flakeid.max_ahead that stamped ahead of the clock
     SlotKey key;
     uint32_t node;
-    // AddinShmemInitLock guards what follows, but that `yielded` is read without it where the word
-    // is closed_word.
+    // AddinShmemInitLock guards what follows. `yielded` is also read without it, where the word is
+    // closed_word.
     Oid database;         // that took it, the first one that did so as configured if any did
     uint64_t word_before; // of a closed slot: `word` before
     uint64_t settled;     // slots of the layout that are opened from now on begin past this word
