@@ -38,7 +38,7 @@ my @ways = (
 	"BEGIN; SET LOCAL flakeid.cache = 50; INSERT INTO rows SELECT FROM generate_series(1, COUNT); $sleep COMMIT",
 	"BEGIN; INSERT INTO rows SELECT first + i FROM (SELECT flake_block(20)::bigint AS first OFFSET 0) AS b, generate_series(0, 19) AS i; $sleep COMMIT");
 # Longer than the margin of the poller that has one
-my $long = 'BEGIN; INSERT INTO rows VALUES (DEFAULT); SELECT pg_sleep(1.5); COMMIT';
+my $long = 'BEGIN; INSERT INTO rows VALUES (DEFAULT); SELECT pg_sleep(2); COMMIT';
 
 # How a poller reads: the statements, of which the last but COMMIT gives the rows. LAST is the last id,
 # GIVEN what was given before.
@@ -48,8 +48,8 @@ my %pollers = (
 	'one statement' => ["$rows flake_settled() ORDER BY id LIMIT 5000"],
 	'repeatable read' => [ 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'SELECT count(*) FROM pg_class', 'SELECT pg_sleep(random() * 0.05)',
 		"$rows flake_settled() ORDER BY id LIMIT 5000", 'COMMIT' ],
-	'last id' => ["$rows 9223372036854775807 ORDER BY id LIMIT 5000"],
-	'margin of 1 s' => ["$rows flake_floor(now() - interval '1 s') ORDER BY id LIMIT 5000"]);
+	'last id' => ["$rows 9223372036854775807 ORDER BY id LIMIT 100000"],
+	'margin of 1 s' => ["$rows flake_floor(now() - interval '1 s') ORDER BY id LIMIT 100000"]);
 
 sub number_in
 {
@@ -67,7 +67,7 @@ sub write_rows
 	{
 		$session //= Torture::Session->new($server->{dir}, 'd1');
 		if (!$session) { sleep 0.05; next }
-		my $way = $n == 0 ? $long : $ways[ rand @ways ];
+		my $way = $n < 2 ? $long : $ways[ rand @ways ];
 		my %value = (NAME => "w$n." . ++$done, COUNT => int 1 + rand $size);
 		my $answer;
 		for my $sql (split / \| /, $way =~ s/(NAME|COUNT)/$value{$1}/gr)
