@@ -250,10 +250,9 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     Marks& marks = *marks_begin();
     uint32_t count;
     Lowest lowest{g, slot_key(g.layout, 0), taken_slots(&count), PG_INT64_MAX};
+    take_undrawn(lowest);
     pg_atomic_fetch_add_u64(&marks.polls, 1);
     pg_memory_barrier();
-    take_undrawn(lowest);
-    pg_read_barrier();
     for (int i = 0; i < MaxBackends; i++) {
         if (is_held(marks.holders[i], &ProcGlobal->allProcs[i])) {
             lowest.take_marks(marks.holders[i]);

@@ -90,6 +90,18 @@ sub sessions_hold
 	$reader->value('COMMIT');
 	is(held($reader, $later), 'settled', "$with: until their transaction has ended");
 
+	# A commit that waits for a standby has not ended for others.
+	$server->value('postgres', $_) for q{ALTER SYSTEM SET synchronous_standby_names = 'none'}, 'SELECT pg_reload_conf()';
+	ok(wait_until(sub { $writer->value('SHOW synchronous_standby_names') eq 'none' }), "$with: commits wait");
+	$writer->value('BEGIN');
+	$id = $writer->value('INSERT INTO t VALUES (DEFAULT) RETURNING id');
+	$writer->send('COMMIT');
+	ok(wait_until(sub { $poller->value("SELECT count(*) FROM pg_stat_activity WHERE pid = $writer->{pid} AND wait_event = 'SyncRep'") }), "$with: one does");
+	is(held($poller, $id), 'held', "$with: and holds the mark");
+	$server->value('postgres', $_) for 'ALTER SYSTEM RESET synchronous_standby_names', 'SELECT pg_reload_conf()';
+	$writer->receive;
+	is(held($poller, $id), 'settled', "$with: until it has ended");
+
 	# One mark for all scans of a statement, though the first one sees a transaction that ends without
 	# having written anything.
 	$writer->value('BEGIN');
