@@ -115,14 +115,12 @@ void sealing_restore(int number, uint32_t mark)
     uint32_t known = 0;
     alter_marks([&](Durable* durable) {
         known = durable_key_mark(*durable, number);
-        if (known == 0) {
-            set_mark(durable, number, mark);
-        }
+        set_mark(durable, number, mark);
     });
+    forget_key(); // so that the rest of the dump is read with the right key or not at all
     if (known != 0 && known != mark) {
         throw_other_key(number, "The dump that is restored comes from another secret.");
     }
-    forget_key(); // what this session has loaded may be another one
 }
 
 } // namespace flakeid

@@ -32,7 +32,8 @@ struct Durable;
 // The mark of a key number; 0: none is known.
 uint32_t durable_key_mark(const Durable& durable, int number);
 
-// What a dump carries. An error where this database knows another key under that number.
+// What a dump carries: it counts from now on. An error where this database knew another key under
+// that number, as it does when the dump is restored beside another secret.
 void sealing_restore(int number, uint32_t mark);
 
 } // namespace flakeid
