@@ -339,30 +339,30 @@ CREATE CAST (flake_sealed AS int8) WITH FUNCTION flake_unseal(flake_sealed);
 CREATE CAST (text AS flake_sealed) WITH INOUT AS IMPLICIT;
 CREATE CAST (varchar AS flake_sealed) WITH INOUT AS IMPLICIT;
 
--- Order and equality: bigint's functions under names of their own
+-- Order and equality: those of bigint
 
 CREATE FUNCTION flakeid.sealed_lt(flake_sealed, flake_sealed) RETURNS bool
-    AS 'int8lt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_lt' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_le(flake_sealed, flake_sealed) RETURNS bool
-    AS 'int8le' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_le' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_eq(flake_sealed, flake_sealed) RETURNS bool
-    AS 'int8eq' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_eq' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_ne(flake_sealed, flake_sealed) RETURNS bool
-    AS 'int8ne' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_ne' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_ge(flake_sealed, flake_sealed) RETURNS bool
-    AS 'int8ge' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_ge' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_gt(flake_sealed, flake_sealed) RETURNS bool
-    AS 'int8gt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_gt' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_cmp(flake_sealed, flake_sealed) RETURNS int4
-    AS 'btint8cmp' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_cmp' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_hash(flake_sealed) RETURNS int4
-    AS 'hashint8' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_hash' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_hash_extended(flake_sealed, int8) RETURNS int8
-    AS 'hashint8extended' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_hash_extended' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_larger(flake_sealed, flake_sealed) RETURNS flake_sealed
-    AS 'int8larger' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_larger' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flakeid.sealed_smaller(flake_sealed, flake_sealed) RETURNS flake_sealed
-    AS 'int8smaller' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_smaller' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.sealed_lt(flake_sealed, flake_sealed) IS 'implementation of < operator';
 COMMENT ON FUNCTION flakeid.sealed_le(flake_sealed, flake_sealed) IS 'implementation of <= operator';
 COMMENT ON FUNCTION flakeid.sealed_eq(flake_sealed, flake_sealed) IS 'implementation of = operator';
@@ -437,30 +437,30 @@ COMMENT ON OPERATOR <> (flake_sealed, flake_sealed) IS 'not equal';
 COMMENT ON OPERATOR >= (flake_sealed, flake_sealed) IS 'greater than or equal';
 COMMENT ON OPERATOR > (flake_sealed, flake_sealed) IS 'greater than';
 
-CREATE OPERATOR FAMILY flake_sealed_ops USING btree;
-CREATE OPERATOR FAMILY flake_sealed_ops USING hash;
-CREATE OPERATOR FAMILY flake_sealed_ops USING brin;
-CREATE OPERATOR CLASS flake_sealed_ops DEFAULT FOR TYPE flake_sealed USING btree FAMILY flake_sealed_ops AS
+CREATE OPERATOR FAMILY sealed_ops USING btree;
+CREATE OPERATOR FAMILY sealed_ops USING hash;
+CREATE OPERATOR FAMILY sealed_ops USING brin;
+CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING btree FAMILY sealed_ops AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 flakeid.sealed_cmp(flake_sealed, flake_sealed),
     FUNCTION 2 pg_catalog.btint8sortsupport(internal),
     FUNCTION 4 pg_catalog.btequalimage(oid);
-CREATE OPERATOR CLASS flake_sealed_ops DEFAULT FOR TYPE flake_sealed USING hash FAMILY flake_sealed_ops AS
+CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING hash FAMILY sealed_ops AS
     OPERATOR 1 =,
     FUNCTION 1 flakeid.sealed_hash(flake_sealed),
     FUNCTION 2 flakeid.sealed_hash_extended(flake_sealed, int8);
-CREATE OPERATOR CLASS flake_sealed_ops DEFAULT FOR TYPE flake_sealed USING brin FAMILY flake_sealed_ops AS
+CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING brin FAMILY sealed_ops AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),
     FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),
     FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),
     FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal);
-COMMENT ON OPERATOR FAMILY flake_sealed_ops USING btree IS 'of type flake_sealed';
-COMMENT ON OPERATOR CLASS flake_sealed_ops USING btree IS 'of type flake_sealed';
-COMMENT ON OPERATOR FAMILY flake_sealed_ops USING hash IS 'of type flake_sealed';
-COMMENT ON OPERATOR CLASS flake_sealed_ops USING hash IS 'of type flake_sealed';
-COMMENT ON OPERATOR FAMILY flake_sealed_ops USING brin IS 'of type flake_sealed';
-COMMENT ON OPERATOR CLASS flake_sealed_ops USING brin IS 'of type flake_sealed';
+COMMENT ON OPERATOR FAMILY sealed_ops USING btree IS 'of type flake_sealed';
+COMMENT ON OPERATOR CLASS sealed_ops USING btree IS 'of type flake_sealed';
+COMMENT ON OPERATOR FAMILY sealed_ops USING hash IS 'of type flake_sealed';
+COMMENT ON OPERATOR CLASS sealed_ops USING hash IS 'of type flake_sealed';
+COMMENT ON OPERATOR FAMILY sealed_ops USING brin IS 'of type flake_sealed';
+COMMENT ON OPERATOR CLASS sealed_ops USING brin IS 'of type flake_sealed';
 
 CREATE AGGREGATE min(flake_sealed) (
     SFUNC = flakeid.sealed_smaller, STYPE = flake_sealed, COMBINEFUNC = flakeid.sealed_smaller, SORTOP = <, PARALLEL = SAFE

@@ -28,7 +28,7 @@ void set_mark(Durable* durable, int number, uint32_t mark)
 template <typename Alter>
 void alter_marks(Alter alter)
 {
-    const DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
+    DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
     Durable durable;
     if (durable_read(page, &durable)) {
         const Durable before = durable;
@@ -71,7 +71,7 @@ int other_key(const Durable& durable, bool* complete)
 void check_database_marks()
 {
     Durable durable;
-    const DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
     const bool known = durable_read(page, &durable);
     durable_flush(page);
     durable_close(page);

@@ -2,6 +2,8 @@
 // write it but for leading zeros, which they leave out; and the file that holds its keys.
 #pragma once
 
+#include "plain.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -56,5 +58,7 @@ struct KeyFile {
 
 // Splits the text of a secret file, without a newline at its end.
 KeyFile split_key_file(const char* text, size_t length);
+
+static_assert(is_plain<Sealed, KeyLine, KeyFile>);
 
 } // namespace flakeid

@@ -1,4 +1,4 @@
-// Type flake_sealed: stored, and compared by bigint's functions, as the plain id; enciphered at
+// Type flake_sealed: stored and compared (sealed_order.cpp) as the plain id; enciphered at
 // every door (doc/sealed.md). Nothing here puts a plain id into a message.
 #include "clock.hpp"
 #include "core/sealed.hpp"
@@ -87,6 +87,7 @@ struct Caller {
     Oid allowed;
     bool seals_new;
 };
+static_assert(is_plain<Caller>);
 
 // True when the argument of the call is flake_next() itself: nobody has seen that id, so that its
 // sealed text tells nothing, while a text for an id of one's choice would show where in the order

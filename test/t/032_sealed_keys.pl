@@ -88,7 +88,7 @@ is($node->safe_psql('postgres', "SELECT id = '$oldest'::text FROM orders WHERE n
 
 # With the old key out of the file its links end, and no row is lost.
 step(2);
-like(refusal($node, "SELECT n FROM orders WHERE id = '$oldest'"), qr/^55000: the secret has no key 0\ndetail: .*\nhint: Put the key back/, 'a link of a removed key');
+like(refusal($node, "SELECT n FROM orders WHERE id = '$oldest'"), qr/^55000: the secret has no key 0\n.*^hint: Put the key back/ms, 'a link of a removed key');
 is($node->safe_psql('postgres', q{SELECT count(*), bool_and(id::text ~ '^1') FROM orders}), "$rows|t", 'all rows have links of the new key');
 like(refusal($node, q{SELECT flake_next('randflake')}), qr/^F0000: the secret file holds no key 0/, 'enciphered layouts have no key then');
 

@@ -12,10 +12,10 @@ def orders(connection):
         return cursor.fetchone()[0]
 
     new = one("INSERT INTO orders (item) VALUES (%s) RETURNING id", "pen")
-    assert isinstance(new, str) and re.fullmatch("[0-9a-v]{13}", new), new
     assert one("SELECT item FROM orders WHERE id = %s", new) == "pen"
-    assert one("SELECT item FROM orders WHERE id = %s", new.upper()) == "pen"
     assert one("SELECT id FROM orders WHERE id = ANY (%s)", [new, "0000000000000"]) == new
+    assert one("SELECT item FROM orders WHERE id = %s", new.upper()) == "pen"
+    assert isinstance(new, str) and re.fullmatch("[0-9a-v]{13}", new), new
     cursor.execute("INSERT INTO line VALUES (%s, 1)", (new,))
     assert one("SELECT order_id FROM line WHERE order_id = %s", new) == new
     assert one("SELECT to_json(orders) FROM orders WHERE id = %s", new) == {"id": new, "item": "pen"}
