@@ -43,6 +43,7 @@ sub run_app { return $node->safe_psql('postgres', $_[0], extra_params => [ '-U',
 # The tables are the role's own.
 run_app(q{
 	CREATE TABLE orders (id flake_sealed PRIMARY KEY DEFAULT flake_next(), n int NOT NULL CHECK (n > 0), parent flake_sealed REFERENCES orders) WITH (autovacuum_enabled = off);
+	CREATE INDEX ON orders (parent);
 	CREATE TABLE audit (event jsonb, old_row text, id_text text) WITH (autovacuum_enabled = off);
 	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		INSERT INTO audit VALUES (to_jsonb(NEW), NEW::text, format('%s %s', NEW.id, ARRAY[NEW.id]));

@@ -75,7 +75,7 @@ sub step
 $_->{loaded} = $_->query_safe('SELECT pg_conf_load_time()') for @sessions;
 my ($plain, $numbered) = ('^[0-9a-f][0-9a-v]{12}$', '^1[0-9a-f][0-9a-v]{12}$');
 work($plain, 'before');
-my $marks = 'SELECT keys_0 <> 0 AND keys_0 < 1::bigint << 32 FROM flakeid.state';
+my $marks = 'SELECT keys_0 > 0 AND keys_0 < 1::bigint << 32 FROM flakeid.state';
 is($node->safe_psql('postgres', $marks), 't', 'the database knows key 0');
 step(0);
 work($plain, 'both keys, the old one first');
