@@ -23,7 +23,7 @@ SOURCES = $(wildcard src/core/*.cpp src/*.cpp src/functions/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 DATA = $(wildcard sql/flakeid--*.sql sql/flakeid--*.control)
 
-REGRESS = install type differences plans generate read find text cipher status settings errors \
+REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
 	layouts vectors settled leases
 
 # What both g++ and the clang of the bitcode step take. Exceptions must not cross the server's

@@ -16,19 +16,22 @@
 
 namespace flakeid {
 
+constexpr int key_mark_cells = 8;
+
 // One column of flakeid.state each, in this order.
 struct Durable {
-    int64_t stamp[horizon_kinds]; // no id was ever stamped after it
-    Origin origin;                // of the server that wrote it
-    int64_t lease_clock_us;       // how far the clock of leases was
-    int64_t lease_rest_us;        // since when nothing is handed out; 0: it is
-    int64_t lease_origin;         // where leases were handed out; 0: nowhere
-    int64_t lease_hold_s;         // the longest that a lease may have counted, ever
-    int64_t lost;                 // not 0: nobody knows the stamps
-    int64_t check;                // hash of all before
+    int64_t stamp[horizon_kinds];      // no id was ever stamped after it
+    Origin origin;                     // of the server that wrote it
+    int64_t lease_clock_us;            // how far the clock of leases was
+    int64_t lease_rest_us;             // since when nothing is handed out; 0: it is
+    int64_t lease_origin;              // where leases were handed out; 0: nowhere
+    int64_t lease_hold_s;              // the longest that a lease may have counted, ever
+    int64_t lost;                      // not 0: nobody knows the stamps
+    int64_t key_marks[key_mark_cells]; // of the keys of sealed ids (sealing.hpp)
+    int64_t check;                     // hash of all before
 };
 constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
-static_assert(sizeof(Durable) == 80);
+static_assert(sizeof(Durable) == 144);
 
 // Where this server's writes come from.
 Origin durable_origin_here();

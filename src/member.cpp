@@ -8,9 +8,10 @@ namespace flakeid {
 
 Oid member_beside(Oid function, const char* name, Oid argument)
 {
-    const Oid found = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
-                                      PointerGetDatum(buildoidvector(&argument, 1)),
-                                      ObjectIdGetDatum(get_func_namespace(function)));
+    const Oid found =
+        GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+                        PointerGetDatum(buildoidvector(&argument, OidIsValid(argument) ? 1 : 0)),
+                        ObjectIdGetDatum(get_func_namespace(function)));
     const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
     if (!OidIsValid(found) || !OidIsValid(extension) ||
         getExtensionOfObject(ProcedureRelationId, found) != extension) {

@@ -5,9 +5,9 @@
 
 namespace flakeid {
 
-// The function of that name and one argument of that type which belongs to the same extension as
-// `function` and stands in the same schema. It is found by the schema's OID, so that neither the
-// schema's name nor a right on it matters.
-Oid member_beside(Oid function, const char* name, Oid argument);
+// The function of that name and one argument of that type, or none, which belongs to the same
+// extension as `function` and stands in the same schema. It is found by the schema's OID, so that
+// neither the schema's name nor a right on it matters.
+Oid member_beside(Oid function, const char* name, Oid argument = InvalidOid);
 
 } // namespace flakeid

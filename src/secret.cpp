@@ -18,9 +18,6 @@ ExpandedSecret expanded_secret;
 
 namespace {
 
-// Enciphered to tell one secret from another without showing either.
-constexpr uint64_t marked_block = UINT64_C(0x666c616b65696421);
-
 constexpr char file_hint[] =
     "Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with "
     "the old one; for a new installation, as the user that runs the server: (umask 077; openssl "
@@ -28,9 +25,9 @@ constexpr char file_hint[] =
 
 constexpr int max_secret_marks = 1024;
 
-// Of the file of that name since the server's start.
+// Of a key of the file of that name since the server's start.
 struct SecretMark {
-    uint64_t file; // hash of the name
+    uint64_t file; // hash of the name and of the number of the key
     uint64_t mark;
 };
 static_assert(is_plain<SecretMark>);
@@ -151,11 +148,12 @@ void assign_secret_file(const char* newval, void*)
     settings.generation++;
 }
 
-// True when `mark` is the first mark of the file of that name.
-bool same_mark(const char* file, uint64_t mark)
+// True when `mark` is the first mark of that key of the file of that name.
+bool same_mark(const char* file, int number, uint64_t mark)
 {
-    const uint64_t name = hash_bytes_extended(reinterpret_cast<const unsigned char*>(file),
-                                              static_cast<int>(strlen(file)), 0);
+    const uint64_t name =
+        hash_bytes_extended(reinterpret_cast<const unsigned char*>(file),
+                            static_cast<int>(strlen(file)), static_cast<uint64_t>(number));
     const SecretMark* entry =
         shared.get()->find_or_take([&](const SecretMark& other) { return other.file == name; },
                                    [&](SecretMark& fresh) {
@@ -163,7 +161,7 @@ bool same_mark(const char* file, uint64_t mark)
                                    });
     if (entry == nullptr) {
         ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                errmsg("%d secret files were used already", max_secret_marks),
+                errmsg("%d keys of secret files were used already", max_secret_marks),
                 errhint("Restart the server."));
     }
     return entry->mark == mark;
@@ -186,18 +184,47 @@ bool same_mark(const char* file, uint64_t mark)
     pg_unreachable();
 }
 
-// Opens, checks and reads the file, and leaves nothing of it behind but `bytes`.
-void read_secret_file(const char* file, unsigned char* bytes)
+constexpr size_t most_line = 2 * sparx_key_bytes + 4; // a number, a blank, a secret, a newline
+
+// Expands the keys of the text of a file, or says what is wrong with it. `named`: keys have
+// numbers.
+const char* expand_keys(const char* text, size_t length, bool* named)
+{
+    const KeyFile file = split_key_file(text, length);
+    *named = file.named;
+    const char* reason = nullptr;
+    int line = 0;
+    for (; line < file.count && reason == nullptr; line++) {
+        if (line + 1 == file.count && file.status != KeyFileStatus::ok) {
+            reason = file.status == KeyFileStatus::repeated
+                         ? "It has the number of a line before."
+                         : "It does not begin with a number and one blank.";
+            continue;
+        }
+        unsigned char bytes[sparx_key_bytes];
+        const KeyLine& found = file.lines[line];
+        if (parse_secret(found.secret, found.length, bytes, &reason)) {
+            sparx_expand(bytes, &expanded_secret.key[found.key]);
+            expanded_secret.present |= 1u << found.key;
+        }
+        wipe(bytes, sizeof bytes);
+    }
+    expanded_secret.current = file.lines[0].key;
+    return reason == nullptr || !file.named ? reason : psprintf("Line %d: %s", line, reason);
+}
+
+// Opens, checks and reads the file, and leaves nothing of it behind but the expanded keys.
+void read_secret_file(const char* file)
 {
     const int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         refuse_file(errno, "could not open the secret file", "", file_hint);
     }
     struct stat status;
-    char text[2 * sparx_key_bytes + 2]; // one more than a secret and a newline
+    char text[max_keys * most_line + 1]; // one more than all keys
     ssize_t length = -1;
     const char* reason = nullptr;
-    bool parsed = false;
+    bool named = false;
     const bool known = fstat(descriptor, &status) == 0;
     const bool safe =
         known && S_ISREG(status.st_mode) && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
@@ -211,7 +238,7 @@ void read_secret_file(const char* file, unsigned char* bytes)
         if (used > 0 && text[used - 1] == '\n') {
             used--;
         }
-        parsed = parse_secret(text, used, bytes, &reason);
+        reason = expand_keys(text, used, &named);
         wipe(text, sizeof text);
     }
     if (known && !S_ISREG(status.st_mode)) {
@@ -224,9 +251,31 @@ void read_secret_file(const char* file, unsigned char* bytes)
     if (length < 0) {
         refuse_file(read_error, "could not read the secret file", "", file_hint);
     }
-    if (!parsed) {
+    if (reason != nullptr) {
+        forget_key();
         refuse_file(0, "the secret file does not hold a secret", reason,
-                    "A secret is 32 hexadecimal digits, or exactly 16 characters.");
+                    named ? "Each line is a number from 0 to 15, a blank, and a secret of 32 "
+                            "hexadecimal digits or exactly 16 characters; no line is empty."
+                          : "A secret is 32 hexadecimal digits, or exactly 16 characters.");
+    }
+}
+
+// Each key of a file stays the same while the server runs; others may come and go.
+void check_file_marks()
+{
+    for (int number = 0; number < max_keys; number++) {
+        if (has_key(number) &&
+            !same_mark(secret_file, number, mark_of_key(expanded_secret.key[number]))) {
+            const char* which = number == 0 && expanded_secret.present == 1
+                                    ? ""
+                                    : psprintf("Key %d is another one. ", number);
+            forget_key();
+            refuse_file(
+                0, "the secret file has changed since the server first read it",
+                psprintf("%sIds enciphered with one secret cannot be read with another.", which),
+                "Put the old secret back. To change to a new one on purpose, write it to "
+                "a new file and set flakeid.secret_file to that.");
+        }
     }
 }
 
@@ -256,7 +305,16 @@ SecretSource secret_source()
                                      : SecretSource::not_honoured;
 }
 
-void load_key()
+const char no_secret_hint[] =
+    "Make a file with (umask 077; openssl rand -hex 16 > FILE), owned by the user that runs the "
+    "server, and set flakeid.secret_file to its path.";
+
+uint64_t mark_of_key(const SparxKey& key)
+{
+    return sparx_encrypt(key, UINT64_C(0x666c616b65696421));
+}
+
+void load_secret()
 {
     const bool has_file = secret_file[0] != '\0';
     forget_key();
@@ -266,17 +324,8 @@ void load_key()
                 errhint("Remove one of them; flakeid.secret_file is the recommended way."));
     }
     if (has_file) {
-        unsigned char bytes[sparx_key_bytes];
-        read_secret_file(secret_file, bytes);
-        sparx_expand(bytes, &expanded_secret.key);
-        wipe(bytes, sizeof bytes);
-        if (!same_mark(secret_file, sparx_encrypt(expanded_secret.key, marked_block))) {
-            forget_key();
-            refuse_file(0, "the secret file has changed since the server first read it",
-                        "Ids enciphered with one secret cannot be read with another.",
-                        "Put the old secret back. To change to a new one on purpose, write it to "
-                        "a new file and set flakeid.secret_file to that.");
-        }
+        read_secret_file(secret_file);
+        check_file_marks();
     } else if (setting_secret.present) {
         if (!shared_preloaded()) {
             ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
@@ -286,16 +335,28 @@ void load_key()
                             "which needs no preloading, or add flakeid to shared_preload_libraries "
                             "and restart the server."));
         }
-        sparx_expand(setting_secret.key, &expanded_secret.key);
+        sparx_expand(setting_secret.key, &expanded_secret.key[0]);
+        expanded_secret.present = 1;
     } else {
-        ereport(
-            ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("no secret is configured"),
-            errdetail("Enciphered ids need a secret of 16 bytes."),
-            errhint("Make a file with (umask 077; openssl rand -hex 16 > FILE), owned by the user "
-                    "that runs the server, and set flakeid.secret_file to its path."));
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("no secret is configured"),
+                errdetail("Enciphered ids need a secret of 16 bytes."),
+                errhint("%s", no_secret_hint));
     }
-    expanded_secret.generation = settings.generation;
+    expanded_secret.loaded = settings.generation;
+    expanded_secret.generation = has_key(0) ? settings.generation : 0;
+}
+
+void load_key()
+{
+    if (expanded_secret.loaded != settings.generation) {
+        load_secret();
+    }
+    if (!has_key(0)) {
+        refuse_file(0, "the secret file holds no key 0",
+                    "Enciphered layouts, flake_encrypt() and flake_decrypt() use that key.",
+                    "Put it back into the file.");
+    }
 }
 
 void forget_key()
@@ -303,16 +364,19 @@ void forget_key()
     wipe(&expanded_secret, sizeof expanded_secret);
 }
 
-void check_decrypt_right(FunctionCallInfo fcinfo, Oid user)
+void check_decrypt_right(FunctionCallInfo fcinfo, Oid user, Looking into)
 {
     const Oid function = member_beside(fcinfo->flinfo->fn_oid, "flake_decrypt", INT8OID);
     if (function_aclcheck(function, user, ACL_EXECUTE) != ACLCHECK_OK) {
         ereport(
             ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-            errmsg("permission denied to look into enciphered ids"),
-            errdetail("Readers and flake_make on an enciphered layout need EXECUTE on "
-                      "flake_decrypt(bigint); an index on such a reader needs it for every role "
-                      "that inserts and for the table's owner."),
+            errmsg("permission denied to look into %s ids",
+                   into == Looking::sealed ? "sealed" : "enciphered"),
+            into == Looking::sealed
+                ? errdetail("Finding sealed ids by time needs EXECUTE on flake_decrypt(bigint).")
+                : errdetail("Readers and flake_make on an enciphered layout need EXECUTE on "
+                            "flake_decrypt(bigint); an index on such a reader needs it for every "
+                            "role that inserts and for the table's owner."),
             errhint("GRANT EXECUTE ON FUNCTION %s.flake_decrypt(bigint) TO %s;",
                     quote_identifier(get_namespace_name(get_func_namespace(function))),
                     quote_identifier(GetUserNameFromId(user, false))));

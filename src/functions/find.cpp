@@ -11,6 +11,7 @@ extern "C" {
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "access/stratnum.h"
 #include "utils/rangetypes.h"
 #include "utils/typcache.h"
 }
@@ -119,19 +120,17 @@ IdRange ids_in_range(const Reader& reader, RangeType* range)
     return first > last ? no_ids : IdRange{lowest_id(layout, first), highest_id(layout, last)};
 }
 
-Oid int8_operator(const char* name)
+// `id`, of type bigint or flake_sealed, compared with the bound of the range.
+Expr* compare(Node* id, int strategy, Oid bound, Node* range)
 {
-    return OpernameGetOprid(
-        list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup(name))), INT8OID, INT8OID);
-}
-
-Expr* compare(Node* id, const char* op, Oid bound, Node* range)
-{
+    const Oid type = exprType(id);
+    const TypeCacheEntry* order = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+    const Oid op = get_opfamily_member(order->btree_opf, type, type, static_cast<int16>(strategy));
     Expr* call =
-        reinterpret_cast<Expr*>(makeFuncExpr(bound, INT8OID, list_make1(copyObjectImpl(range)),
+        reinterpret_cast<Expr*>(makeFuncExpr(bound, type, list_make1(copyObjectImpl(range)),
                                              InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
-    return make_opclause(int8_operator(op), BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)),
-                         call, InvalidOid, InvalidOid);
+    return make_opclause(op, BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)), call,
+                         InvalidOid, InvalidOid);
 }
 
 // True when evaluating an argument twice costs next to nothing; the planner's own bound for a
@@ -161,16 +160,26 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
         (contain_var_clause(range) && !cheap(root, range))) {
         return nullptr;
     }
-    const Oid floor = member_beside(call->funcid, "flake_range_floor", TSTZRANGEOID);
-    const Oid ceil = member_beside(call->funcid, "flake_range_ceil", TSTZRANGEOID);
-    return reinterpret_cast<Node*>(make_andclause(
-        list_make2(compare(id, ">=", floor, range), compare(id, "<=", ceil, range))));
+    const bool sealed = exprType(id) != INT8OID;
+    const Oid floor = member_beside(
+        call->funcid, sealed ? "flake_sealed_range_floor" : "flake_range_floor", TSTZRANGEOID);
+    const Oid ceil = member_beside(
+        call->funcid, sealed ? "flake_sealed_range_ceil" : "flake_range_ceil", TSTZRANGEOID);
+    return reinterpret_cast<Node*>(
+        make_andclause(list_make2(compare(id, BTGreaterEqualStrategyNumber, floor, range),
+                                  compare(id, BTLessEqualStrategyNumber, ceil, range))));
 }
 
 bool contained(FunctionCallInfo fcinfo, int64_t id, RangeType* range)
 {
     const IdRange ids = ids_in_range(reader_of(fcinfo, 2), range);
     return ids.first <= id && id <= ids.last;
+}
+
+// When sealed ids were made is for those who may look into them.
+void require_sealed_right(FunctionCallInfo fcinfo, int arg)
+{
+    require_decrypt_right(fcinfo, &reader_of(fcinfo, arg).checked, Looking::sealed);
 }
 
 } // namespace
@@ -209,6 +218,30 @@ FLAKEID_FUNCTION(flakeid_in_range)
 FLAKEID_FUNCTION(flakeid_range_contains)
 {
     return BoolGetDatum(contained(fcinfo, PG_GETARG_INT64(1), PG_GETARG_RANGE_P(0)));
+}
+
+FLAKEID_FUNCTION(flakeid_sealed_range_floor)
+{
+    require_sealed_right(fcinfo, 1);
+    return flakeid_range_floor(fcinfo);
+}
+
+FLAKEID_FUNCTION(flakeid_sealed_range_ceil)
+{
+    require_sealed_right(fcinfo, 1);
+    return flakeid_range_ceil(fcinfo);
+}
+
+FLAKEID_FUNCTION(flakeid_sealed_in_range)
+{
+    require_sealed_right(fcinfo, 2);
+    return flakeid_in_range(fcinfo);
+}
+
+FLAKEID_FUNCTION(flakeid_sealed_range_contains)
+{
+    require_sealed_right(fcinfo, 2);
+    return flakeid_range_contains(fcinfo);
 }
 
 // Rewrites id <@ range, and range @> id, to id >= flake_range_floor(range) AND

@@ -21,7 +21,7 @@ struct Reader {
 // argument. For an enciphered layout, an error unless the current user may look into its ids.
 Reader& find_reader(FunctionCallInfo fcinfo, int arg);
 
-inline const Reader& reader_of(FunctionCallInfo fcinfo, int arg)
+inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
 {
     auto* reader = static_cast<Reader*>(fcinfo->flinfo->fn_extra);
     if (unlikely(reader == nullptr || reader->generation != settings.generation)) {

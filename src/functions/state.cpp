@@ -4,6 +4,7 @@
 #include "durable.hpp"
 #include "horizon.hpp"
 #include "lease_clock.hpp"
+#include "sealing.hpp"
 
 extern "C" {
 #include "commands/extension.h"
@@ -17,6 +18,27 @@ namespace {
 constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
 constexpr char hold_name[] = "lease hold";
+constexpr char key_name[] = "mark of key %d";
+
+// True for the name of a key's mark.
+bool is_key_name(const char* name, int* number)
+{
+    for (*number = 0; *number < max_keys; ++*number) {
+        if (strcmp(name, psprintf(key_name, *number)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t mark_argument(int64_t value)
+{
+    if (value <= 0 || value > PG_UINT32_MAX) {
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                errmsg("" INT64_FORMAT " is no mark of a key", value));
+    }
+    return static_cast<uint32_t>(value);
+}
 
 Stamp stamp_argument(int64_t value, bool with_back)
 {
@@ -90,6 +112,9 @@ FLAKEID_FUNCTION(flakeid_dumped)
     row(plain_name, durable.stamp[plain_horizon]);
     row(back_name, durable.stamp[back_horizon]);
     row(hold_name, durable.lease_hold_s);
+    for (int number = 0; number < max_keys; number++) {
+        row(psprintf(key_name, number), durable_key_mark(durable, number));
+    }
     return static_cast<Datum>(0);
 }
 
@@ -99,6 +124,7 @@ FLAKEID_FUNCTION(flakeid_restore)
 {
     const char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
     const int64_t value = PG_GETARG_INT64(1);
+    int number = 0;
     if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA &&
         MyBackendType == B_BG_WORKER) {
         return BoolGetDatum(true);
@@ -109,6 +135,8 @@ FLAKEID_FUNCTION(flakeid_restore)
         horizon_restore(back_horizon, stamp_argument(value, true));
     } else if (strcmp(name, hold_name) == 0) {
         lease_clock_restored(value);
+    } else if (is_key_name(name, &number)) {
+        sealing_restore(number, mark_argument(value));
     } else {
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("flakeid keeps no \"%s\"", name),

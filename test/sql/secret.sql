@@ -5,7 +5,7 @@ CREATE FUNCTION pg_temp.secret_file(secret text) RETURNS text LANGUAGE plpgsql A
 DECLARE
     file text = current_setting('data_directory') || '/regress_flakeid_' || md5(secret);
 BEGIN
-    EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', secret, format('umask 077; cat > "%s"', file));
+    EXECUTE format('COPY (SELECT string_to_table(%L, E''\n'')) TO PROGRAM %L', secret, format('umask 077; cat > "%s"', file));
     INSERT INTO secret_files VALUES (file);
     RETURN file;
 END $$;

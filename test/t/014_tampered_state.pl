@@ -105,7 +105,7 @@ my $bytes = sub {
 	};
 };
 my %damage = (
-	'the horizon' => $bytes->(-80, "\0" x 8),
+	'the horizon' => $bytes->(-144, "\0" x 8),
 	'one bit of the last number but one' => $bytes->(-16, "\1"),
 	'the length of the row' => $bytes->(26, "\xff\xff"),
 	'the place of the row' => $bytes->(24, "\xf8\x9f"),

@@ -24,7 +24,7 @@ $node->safe_psql('shop', q{
 	CREATE ROLE flakeid_generator;
 	CREATE EXTENSION flakeid;
 	CREATE ROLE generator LOGIN IN ROLE flakeid_generator;
-	GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint) TO application});
+	GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flake_seal(bigint), flake_unseal(flake_sealed) TO application});
 my @roles = qw(anonymous application owner generator monitor super);
 my $roles = join ',', @roles;
 

@@ -106,7 +106,7 @@ SELECT fact FROM (
 	UNION ALL
 	SELECT concat_ws(' | ', extname, extversion, extrelocatable, extnamespace::regnamespace, extowner::regrole) FROM pg_extension WHERE extname = 'flakeid'
 	UNION ALL
-	SELECT concat_ws(' | ', p.oid::regprocedure, pg_get_functiondef(p.oid), prorettype::regtype, proleakproof, proowner::regrole, pg_temp.sorted(proacl))
+	SELECT concat_ws(' | ', p.oid::regprocedure, CASE prokind WHEN 'a' THEN (SELECT concat_ws(' ', aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype) FROM pg_aggregate WHERE aggfnoid = p.oid) ELSE pg_get_functiondef(p.oid) END, prorettype::regtype, proleakproof, proowner::regrole, pg_temp.sorted(proacl))
 	FROM pg_proc p WHERE ('pg_proc'::regclass, p.oid) IN (SELECT * FROM mine)
 	UNION ALL
 	SELECT concat_ws(' | ', c.oid::regclass, relkind, relpersistence, relowner::regrole, pg_temp.sorted(relacl), reloptions, relreplident, relrowsecurity,
@@ -131,6 +131,12 @@ SELECT fact FROM (
 	UNION ALL
 	SELECT concat_ws(' | ', o.oid::regoperator, oprcom::regoperator, oprnegate::regoperator, oprcode, oprrest, oprjoin, oprcanmerge, oprcanhash, oprowner::regrole)
 	FROM pg_operator o WHERE ('pg_operator'::regclass, o.oid) IN (SELECT * FROM mine)
+	UNION ALL
+	SELECT concat_ws(' | ', pg_describe_object('pg_amop'::regclass, o.oid, 0), amopopr::regoperator, amoppurpose) FROM pg_amop o WHERE ('pg_opfamily'::regclass, amopfamily) IN (SELECT * FROM mine)
+	UNION ALL
+	SELECT concat_ws(' | ', pg_describe_object('pg_amproc'::regclass, o.oid, 0), amproc::regprocedure) FROM pg_amproc o WHERE ('pg_opfamily'::regclass, amprocfamily) IN (SELECT * FROM mine)
+	UNION ALL
+	SELECT concat_ws(' | ', opcname, opcowner::regrole, opcintype::regtype, opcdefault, opckeytype::regtype) FROM pg_opclass o WHERE ('pg_opclass'::regclass, o.oid) IN (SELECT * FROM mine)
 	UNION ALL
 	SELECT concat_ws(' | ', n.oid::regnamespace, nspowner::regrole, pg_temp.sorted(nspacl)) FROM pg_namespace n WHERE ('pg_namespace'::regclass, n.oid) IN (SELECT * FROM mine)
 ) AS all_facts (fact) ORDER BY fact COLLATE "C"};

@@ -1,0 +1,143 @@
+#include "sealing.hpp"
+
+#include "durable.hpp"
+
+namespace flakeid {
+
+namespace {
+
+constexpr int marks_per_cell = 2;
+static_assert(key_mark_cells * marks_per_cell == max_keys);
+
+// Never 0, which stands for no mark.
+uint32_t short_mark(const SparxKey& key)
+{
+    return static_cast<uint32_t>(mark_of_key(key)) | 1;
+}
+
+void set_mark(Durable* durable, int number, uint32_t mark)
+{
+    int64_t* cell = &durable->key_marks[number / marks_per_cell];
+    const int shift = number % marks_per_cell * 32;
+    const auto others = static_cast<uint64_t>(*cell) & ~(UINT64_C(0xffffffff) << shift);
+    *cell = static_cast<int64_t>(others | static_cast<uint64_t>(mark) << shift);
+}
+
+// Lets `alter` alter the marks and makes that durable. Where the state is lost or cannot be written
+// nothing happens: marks only tell of a mistake.
+template <typename Alter>
+void alter_marks(Alter alter)
+{
+    DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
+    Durable durable;
+    if (durable_read(page, &durable)) {
+        const Durable before = durable;
+        alter(&durable);
+        if (memcmp(&before, &durable, sizeof durable) != 0) {
+            durable_write(page, durable);
+        }
+    }
+    durable_flush(page);
+    durable_close(page);
+}
+
+// Of the keys that are loaded: the first that the database knows another one of, or -1; and whether
+// it knows all of them.
+int other_key(const Durable& durable, bool* complete)
+{
+    *complete = true;
+    for (int number = 0; number < max_keys; number++) {
+        const uint32_t known = durable_key_mark(durable, number);
+        if (has_key(number) && known != short_mark(expanded_secret.key[number])) {
+            if (known != 0) {
+                return number;
+            }
+            *complete = false;
+        }
+    }
+    return -1;
+}
+
+[[noreturn]] void throw_other_key(int number, const char* detail)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("key %d is not the one that sealed ids of this database were made with", number),
+            errdetail("%s", detail),
+            errhint("Put the old secret back. Add a new one to the secret file under a number of "
+                    "its own. Where no text of the old one is in use any more, a superuser runs "
+                    "SELECT flake_accept_secret()."));
+}
+
+void check_database_marks()
+{
+    Durable durable;
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    const bool known = durable_read(page, &durable);
+    durable_flush(page);
+    durable_close(page);
+    bool complete = true;
+    int other = known ? other_key(durable, &complete) : -1;
+    if (other < 0 && !complete && !RecoveryInProgress()) {
+        alter_marks([&](Durable* now) {
+            other = other_key(*now, &complete); // another session may have been here meanwhile
+            for (int number = 0; number < max_keys && other < 0; number++) {
+                if (has_key(number)) {
+                    set_mark(now, number, short_mark(expanded_secret.key[number]));
+                }
+            }
+        });
+    }
+    if (other >= 0) {
+        forget_key();
+        throw_other_key(other, "The secret was changed, or this server is a copy or a standby "
+                               "that has another one.");
+    }
+}
+
+} // namespace
+
+uint32_t durable_key_mark(const Durable& durable, int number)
+{
+    const auto cell = static_cast<uint64_t>(durable.key_marks[number / marks_per_cell]);
+    return static_cast<uint32_t>(cell >> (number % marks_per_cell * 32));
+}
+
+void prepare_sealing()
+{
+    load_secret();
+    check_database_marks();
+    expanded_secret.sealing = settings.generation;
+    expanded_secret.read_at = PgReloadTime;
+}
+
+void sealing_restore(int number, uint32_t mark)
+{
+    uint32_t known = 0;
+    alter_marks([&](Durable* durable) {
+        known = durable_key_mark(*durable, number);
+        set_mark(durable, number, mark);
+    });
+    forget_key(); // so that the rest of the dump is read with the right key or not at all
+    if (known != 0 && known != mark) {
+        throw_other_key(number, "The dump that is restored comes from another secret.");
+    }
+}
+
+} // namespace flakeid
+
+using namespace flakeid;
+
+// Declares the keys of the secret right for the sealed ids of this database: they are remembered
+// when they are next used.
+FLAKEID_FUNCTION(flakeid_accept_secret)
+{
+    (void)fcinfo;
+    if (RecoveryInProgress()) {
+        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                errmsg("cannot accept a secret during recovery"),
+                errhint("Accept it on the primary, or promote this server."));
+    }
+    alter_marks([](Durable* durable) { memset(durable->key_marks, 0, sizeof durable->key_marks); });
+    forget_key();
+    PG_RETURN_VOID();
+}
