@@ -468,6 +468,7 @@ DECLARE
     b record;
     length interval;
     top int4;
+    low int4;
     found_node int4;
     free timestamptz;
     last record;
@@ -489,6 +490,8 @@ BEGIN
             HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
     END IF;
     top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
+    -- Node 0 is that of servers which were never given one: who asks for any gets it only where there is no other.
+    low := least(top, 1);
 
     IF wanted IS NOT NULL THEN
         IF wanted < 0 OR wanted > top THEN
@@ -519,7 +522,7 @@ BEGIN
         FOR attempt IN 1 .. 4 LOOP
             -- Nobody waits for others that take nodes at the same time.
             SELECT n.node INTO found_node FROM flakeid.lease_node AS n
-            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node <= top
+            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
             ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
             EXIT search WHEN FOUND;
             IF attempt = 1 THEN
@@ -538,14 +541,14 @@ BEGIN
             ELSIF attempt = 3 THEN
                 -- All that is left is being taken; some of it may be given back.
                 SELECT n.node INTO found_node FROM flakeid.lease_node AS n
-                WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node <= top
+                WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
                 ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE;
                 EXIT search WHEN FOUND;
             ELSE
                 SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
-                WHERE n.realm = of_realm AND n.node <= top;
+                WHERE n.realm = of_realm AND n.node BETWEEN low AND top;
                 RAISE configuration_limit_exceeded USING
-                    MESSAGE = format('all %s nodes of realm "%s" are leased', top + 1, of_realm),
+                    MESSAGE = format('all nodes of realm "%s" from %s to %s are leased', of_realm, low, top),
                     DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
                     HINT = 'View flake_leases on the coordinator shows who holds them; flake_lease_realm_set() adds nodes.';
             END IF;

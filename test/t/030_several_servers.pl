@@ -108,8 +108,9 @@ for my $name ('spock', 'bdr')
 		skip "this server has $name", 3 if -e "$extensions/$name.control";
 		write_file("$extensions/$name.control", "comment = '$comment'\ndefault_version = '1'\nschema = '$name'\nrelocatable = false\n", 0644);
 		write_file("$extensions/$name--1.sql", "CREATE TABLE $name.node (id int);\n", 0644);
-		$server->safe_psql('postgres', "CREATE EXTENSION $name");
+		my $created = refusal($server, "CREATE EXTENSION $name");
 		unlink "$extensions/$name.control", "$extensions/$name--1.sql";
+		die $created if $created ne '';
 		my $with = "55000: $never_set\ndetail: Database \"postgres\" has extension $name. $same_ids\nhint: $own $keep";
 		is(refusal($server, 'SELECT flake_next()'), $with, "extension $name");
 		$running->{stderr} = '';

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @sites = map { server($_, 'wal_level = logical') } 'east', 'west';
+my @sites = map { server($_, 'wal_level = logical', 'max_wal_senders = 10', 'max_replication_slots = 10') } 'east', 'west';
 my ($east, $west) = @sites;
 plan skip_all => 'subscriptions without what came from elsewhere are of PostgreSQL 16' if $east->pg_version < 16;
 
@@ -65,6 +65,28 @@ for my $site (@sites)
 }
 my $digest = q{SELECT md5(string_agg(id || site || n, ',' ORDER BY id)) FROM orders};
 is($east->safe_psql('postgres', $digest), $west->safe_psql('postgres', $digest), 'and all rows are the same');
+
+# The recipe that reports a twin: rows from elsewhere with the node of this server.
+$east->safe_psql('postgres', q{
+	CREATE FUNCTION report_twin() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		RAISE LOG 'id % was made elsewhere with the node of this server', NEW.id;
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER report_twin AFTER INSERT ON orders FOR EACH ROW
+		WHEN (flake_node(NEW.id, 'snowflake') = 1 AND flake_timestamp(NEW.id, 'snowflake') >= '2026-01-01Z')
+		EXECUTE FUNCTION report_twin();
+	ALTER TABLE orders ENABLE REPLICA TRIGGER report_twin});
+sub reported { return scalar(() = slurp_file($east->logfile) =~ /LOG:  id \d+ was made elsewhere/g) }
+$west->safe_psql('postgres', $insert->($west) =~ s/1, $rows/1, 1000/r);
+$east->safe_psql('postgres', $insert->($east) =~ s/1, $rows/1, 1000/r);
+$all += 2000;
+ok($_->poll_query_until('postgres', "SELECT count(*) = $all FROM orders"), $_->name . ' gets more rows') for @sites;
+is(reported(), 0, 'a trigger is silent about rows of others, and of its own');
+$west->safe_psql('postgres', "SET flakeid.node = 1; " . $insert->($west) =~ s/1, $rows/1, 10/r);
+$all += 10;
+ok($east->poll_query_until('postgres', "SELECT count(*) = $all FROM orders"), 'rows of a twin arrive');
+is(reported(), 10, 'and each is told in the log');
 
 $_->stop for @sites;
 done_testing();
