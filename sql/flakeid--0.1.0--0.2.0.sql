@@ -229,9 +229,11 @@ CREATE OR REPLACE VIEW flake_stats AS SELECT * FROM flakeid.stats_now();
 
 -- Which server has which node. Each tells its own; flake_nodes() asks them.
 
-CREATE FUNCTION flakeid.node_report() RETURNS text
+-- Whoever is asked by a superuser of another server runs no function that somebody else put in its place: the
+-- question looks at its owner first. The argument, which says nothing, keeps a planner from computing the answer before.
+CREATE FUNCTION flakeid.node_report(asked oid) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_node_report' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION flakeid.node_report() IS 'what this server tells others of its node, as JSON';
+COMMENT ON FUNCTION flakeid.node_report(oid) IS 'what this server tells others of its node, as JSON';
 
 CREATE FUNCTION flakeid.ask_node(conninfo text) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_ask_node' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
@@ -243,7 +245,7 @@ CREATE FUNCTION flakeid.nodes(conninfos text[],
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    reports jsonb[] := ARRAY[flakeid.node_report()::jsonb];
+    reports jsonb[] := ARRAY[flakeid.node_report(0)::jsonb];
     answers jsonb := '[]';
     asked record;
     report jsonb;
@@ -253,14 +255,18 @@ BEGIN
                 ''name'', concat(n.nodename, '':'', n.nodeport),
                 ''answer'', CASE WHEN r.success THEN r.result ELSE jsonb_build_object(''problem'', r.result)::text END)
                 ORDER BY n.nodeid), ''[]'')
-            FROM run_command_on_all_nodes(''SELECT flakeid.node_report()'') AS r
+            FROM run_command_on_all_nodes(''SELECT flakeid.node_report(p.oid) FROM pg_catalog.pg_proc AS p
+                JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) p.proowner
+                WHERE p.oid OPERATOR(pg_catalog.=) ''''flakeid.node_report(oid)''''::pg_catalog.regprocedure AND r.rolsuper'') AS r
             JOIN pg_dist_node AS n ON n.nodeid = r.nodeid'
         INTO answers;
     END IF;
     FOR asked IN
+        -- Where others than superusers say where to connect to, they need a password of their own there.
         SELECT 'subscription ' || s.subname AS name, s.subconninfo AS conninfo
         FROM pg_catalog.pg_subscription AS s
         WHERE s.subdbid = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database())
+          AND EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.oid = s.subowner AND o.rolsuper)
         UNION ALL
         SELECT 'connection ' || u.n, u.conninfo
         FROM unnest(nodes.conninfos) WITH ORDINALITY AS u (conninfo, n)
@@ -273,7 +279,7 @@ BEGIN
         -- What others say is looked at before it is believed.
         BEGIN
             IF jsonb_typeof(asked.answer::jsonb) <> 'object' THEN
-                RAISE data_exception;
+                RAISE invalid_parameter_value;
             END IF;
             report := jsonb_build_object('server', asked.name) || asked.answer::jsonb;
             PERFORM int8range(split_part(report ->> 'nodes', '-', 1)::int8,

@@ -43,6 +43,13 @@ const char* nodes_text(const char** problem)
                                    : psprintf("%u-%u", span.first, span.last);
 }
 
+// Runs nothing there that is not a superuser's.
+constexpr char question[] =
+    "SELECT flakeid.node_report(p.oid) FROM pg_catalog.pg_proc AS p "
+    "JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) p.proowner "
+    "WHERE p.oid OPERATOR(pg_catalog.=) 'flakeid.node_report(oid)'::pg_catalog.regprocedure "
+    "AND r.rolsuper";
+
 } // namespace
 
 // What this server has to say of its node, as JSON. `instance` is another one after a restart, and
@@ -71,8 +78,7 @@ FLAKEID_FUNCTION(flakeid_node_report)
 FLAKEID_FUNCTION(flakeid_ask_node)
 {
     const char* trouble = nullptr;
-    const char* report =
-        ask_server(text_to_cstring(PG_GETARG_TEXT_PP(0)), "SELECT flakeid.node_report()", &trouble);
+    const char* report = ask_server(text_to_cstring(PG_GETARG_TEXT_PP(0)), question, &trouble);
     if (report != nullptr) {
         return CStringGetTextDatum(report);
     }

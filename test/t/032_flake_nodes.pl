@@ -89,10 +89,17 @@ my %lie = (
 	q{repeat('x', 10000)} => 'it gave an answer that is none', q{'{"nodes": "1"}'} => 'the same node as one', q{'{}'} => '');
 for my $lie (sort keys %lie)
 {
-	$two->safe_psql('bare', "CREATE OR REPLACE FUNCTION flakeid.node_report() RETURNS text LANGUAGE sql AS \$\$ SELECT $lie \$\$");
+	$two->safe_psql('bare', "CREATE OR REPLACE FUNCTION flakeid.node_report(oid) RETURNS text LANGUAGE sql AS \$\$ SELECT $lie \$\$");
 	my ($row) = nodes($one, [ $two->connstr('bare') =~ s/'/''/gr ]) =~ /^connection 1\|.*\|(.*)$/m;
 	is($row, $lie{$lie}, "a server that answers $lie");
 }
+
+# Whoever owns a database there makes nobody run what is his.
+$two->safe_psql('bare', q{CREATE ROLE owner; GRANT ALL ON SCHEMA flakeid TO owner; CREATE TABLE ran (n int); GRANT ALL ON ran TO owner;
+	CREATE OR REPLACE FUNCTION flakeid.node_report(oid) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN INSERT INTO public.ran VALUES (1); RETURN '{}'; END $$;
+	ALTER FUNCTION flakeid.node_report(oid) OWNER TO owner});
+like(nodes($one, [ $two->connstr('bare') =~ s/'/''/gr ]), qr/^connection 1\|\|\|f\|it gave an answer that is none$/m, 'a function of somebody else');
+is($two->safe_psql('bare', 'SELECT count(*) FROM ran'), '0', 'is not run');
 
 # Subscriptions are known by themselves.
 $one->safe_psql('postgres', 'CREATE PUBLICATION p');
@@ -100,6 +107,10 @@ $two->safe_psql('postgres', "CREATE SUBSCRIPTION s CONNECTION '$to_one' PUBLICAT
 is(nodes($two), "two|2|2|f|\none|1|1|f|", 'the server that a subscription comes from');
 configure($two, 'flakeid.node = 1');
 is(nodes($two), "two|1|1|f|the same node as one\none|1|1|f|the same node as two", 'and the same node there');
+
+$two->safe_psql('postgres', 'CREATE ROLE subscriber SUPERUSER; ALTER SUBSCRIPTION s OWNER TO subscriber; ALTER ROLE subscriber NOSUPERUSER');
+is(nodes($two), 'two|1|1|f|', 'the server that an ordinary role names is not asked');
+$two->safe_psql('postgres', 'ALTER SUBSCRIPTION s OWNER TO CURRENT_USER');
 
 # Who may ask whom
 $two->safe_psql('postgres', 'CREATE ROLE monitor LOGIN IN ROLE pg_monitor; CREATE ROLE ordinary LOGIN');
