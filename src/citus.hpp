@@ -12,6 +12,8 @@ struct Citus {
     uint32_t group;  // of this server; 0: the coordinator
 };
 
+static_assert(is_plain<Citus>);
+
 // What changes it later makes generators anew.
 Citus citus_cluster();
 

@@ -60,6 +60,7 @@ const char* number_of(const char* source, const char* name, uint32_t* number)
 struct HostName {
     char text[host_name_size];
 };
+static_assert(is_plain<HostName>);
 
 HostName host_name()
 {
