@@ -639,6 +639,125 @@ COMMENT ON FUNCTION flake_stats_reset() IS 'sets the counters of flake_stats to 
 REVOKE ALL ON FUNCTION flake_stats_reset() FROM PUBLIC;
 
 -- -------------------------------------------------------------------------------------------------
+-- Several servers
+-- -------------------------------------------------------------------------------------------------
+
+-- Which server has which node. Each tells its own; flake_nodes() asks them.
+
+-- Whoever is asked by a superuser of another server runs no function that somebody else put in its place: the
+-- question looks at its owner first. The argument, which says nothing, keeps a planner from computing the answer before.
+CREATE FUNCTION flakeid.node_report(asked oid) RETURNS text
+    AS 'MODULE_PATHNAME', 'flakeid_node_report' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION flakeid.node_report(oid) IS 'what this server tells others of its node, as JSON';
+
+CREATE FUNCTION flakeid.ask_node(conninfo text) RETURNS text
+    AS 'MODULE_PATHNAME', 'flakeid_ask_node' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.ask_node(text) IS 'the report of another server, or why there is none';
+
+CREATE FUNCTION flakeid.nodes(conninfos text[],
+        OUT server text, OUT nodes text, OUT setting text, OUT layout text, OUT standby bool, OUT problem text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    reports jsonb[] := ARRAY[flakeid.node_report(0)::jsonb];
+    answers jsonb := '[]';
+    asked record;
+    report jsonb;
+BEGIN
+    IF to_regproc('pg_catalog.run_command_on_all_nodes') IS NOT NULL THEN
+        EXECUTE 'SELECT coalesce(jsonb_agg(jsonb_build_object(
+                ''name'', concat(n.nodename, '':'', n.nodeport),
+                ''answer'', CASE WHEN r.success THEN r.result ELSE jsonb_build_object(''problem'', r.result)::text END)
+                ORDER BY n.nodeid), ''[]'')
+            FROM run_command_on_all_nodes(''SELECT flakeid.node_report(p.oid) FROM pg_catalog.pg_proc AS p
+                JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) p.proowner
+                WHERE p.oid OPERATOR(pg_catalog.=) ''''flakeid.node_report(oid)''''::pg_catalog.regprocedure AND r.rolsuper'') AS r
+            JOIN pg_dist_node AS n ON n.nodeid = r.nodeid'
+        INTO answers;
+    END IF;
+    FOR asked IN
+        -- Where others than superusers say where to connect to, they need a password of their own there.
+        SELECT 'subscription ' || s.subname AS name, s.subconninfo AS conninfo
+        FROM pg_catalog.pg_subscription AS s
+        WHERE s.subdbid = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database())
+          AND EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.oid = s.subowner AND o.rolsuper)
+        UNION ALL
+        SELECT 'connection ' || u.n, u.conninfo
+        FROM unnest(nodes.conninfos) WITH ORDINALITY AS u (conninfo, n)
+    LOOP
+        answers := answers || jsonb_build_object('name', asked.name, 'answer', flakeid.ask_node(asked.conninfo));
+    END LOOP;
+    FOR asked IN
+        SELECT a.v ->> 'name' AS name, a.v ->> 'answer' AS answer FROM jsonb_array_elements(answers) AS a (v)
+    LOOP
+        -- What others say is looked at before it is believed.
+        BEGIN
+            IF jsonb_typeof(asked.answer::jsonb) <> 'object' THEN
+                RAISE invalid_parameter_value;
+            END IF;
+            report := jsonb_build_object('server', asked.name) || asked.answer::jsonb;
+            PERFORM int8range(split_part(report ->> 'nodes', '-', 1)::int8,
+                              regexp_replace(report ->> 'nodes', '^.*-', '')::int8, '[]');
+        EXCEPTION WHEN data_exception THEN
+            report := jsonb_build_object('server', asked.name, 'problem', 'it gave an answer that is none');
+        END;
+        reports := reports || report;
+    END LOOP;
+    RETURN QUERY
+    WITH told AS (
+        SELECT r.n, r.v ->> 'server' AS server, r.v ->> 'instance' AS instance, r.v ->> 'nodes' AS nodes,
+               r.v ->> 'setting' AS setting, r.v ->> 'layout' AS layout, r.v ->> 'problem' AS problem,
+               r.v ->> 'standby' IS NOT NULL AS standby, r.v ->> 'unset' IS NOT NULL AS unset,
+               CASE WHEN r.v ->> 'nodes' IS NOT NULL
+                    THEN int8range(split_part(r.v ->> 'nodes', '-', 1)::int8,
+                                   regexp_replace(r.v ->> 'nodes', '^.*-', '')::int8, '[]') END AS range
+        FROM unnest(reports) WITH ORDINALITY AS r (v, n)),
+    -- One server may be known in several ways.
+    found AS (
+        SELECT DISTINCT ON (coalesce(t.instance, t.n::text)) t.* FROM (TABLE told) AS t
+        ORDER BY coalesce(t.instance, t.n::text), t.n)
+    SELECT f.server, f.nodes, f.setting, f.layout, f.standby,
+           nullif(concat_ws('; ', f.problem,
+               CASE WHEN f.unset AND NOT f.standby
+                         AND (SELECT count(*) FROM (TABLE found) AS o WHERE NOT o.standby) > 1
+                    THEN 'flakeid.node was never set' END,
+               (SELECT 'the same node as ' || string_agg(o.server, ', ' ORDER BY o.n)
+                FROM (TABLE found) AS o
+                WHERE o.n <> f.n AND o.range && f.range AND NOT o.standby AND NOT f.standby),
+               (SELECT 'another flakeid.layout than ' || o.server
+                FROM (TABLE found) AS o
+                WHERE o.n = 1 AND o.layout <> f.layout)), '')
+    FROM (TABLE found) AS f
+    ORDER BY f.n;
+END
+$$;
+COMMENT ON FUNCTION flakeid.nodes(text[]) IS 'implementation of flake_nodes()';
+
+CREATE FUNCTION flake_nodes(
+        OUT server text, OUT nodes text, OUT setting text, OUT layout text, OUT standby bool, OUT problem text)
+    RETURNS SETOF record
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT * FROM flakeid.nodes('{}')
+$$;
+COMMENT ON FUNCTION flake_nodes() IS
+    'nodes of this server and of those that Citus and subscriptions know, and what is wrong with them';
+
+CREATE FUNCTION flake_nodes(conninfos text[],
+        OUT server text, OUT nodes text, OUT setting text, OUT layout text, OUT standby bool, OUT problem text)
+    RETURNS SETOF record
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT * FROM flakeid.nodes(conninfos)
+$$;
+COMMENT ON FUNCTION flake_nodes(text[]) IS 'the same, and of the servers that the connection strings name';
+
+REVOKE ALL ON FUNCTION flakeid.ask_node(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.nodes(text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_nodes() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_nodes(text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION flake_nodes() TO pg_monitor;
+
+-- -------------------------------------------------------------------------------------------------
 -- The durable state
 -- -------------------------------------------------------------------------------------------------
 --
@@ -896,6 +1015,7 @@ DECLARE
     b record;
     length interval;
     top int4;
+    low int4;
     found_node int4;
     free timestamptz;
     last record;
@@ -917,6 +1037,8 @@ BEGIN
             HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
     END IF;
     top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
+    -- Node 0 is that of servers which were never given one: who asks for any gets it only where there is no other.
+    low := least(top, 1);
 
     IF wanted IS NOT NULL THEN
         IF wanted < 0 OR wanted > top THEN
@@ -947,7 +1069,7 @@ BEGIN
         FOR attempt IN 1 .. 4 LOOP
             -- Nobody waits for others that take nodes at the same time.
             SELECT n.node INTO found_node FROM flakeid.lease_node AS n
-            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node <= top
+            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
             ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
             EXIT search WHEN FOUND;
             IF attempt = 1 THEN
@@ -966,14 +1088,14 @@ BEGIN
             ELSIF attempt = 3 THEN
                 -- All that is left is being taken; some of it may be given back.
                 SELECT n.node INTO found_node FROM flakeid.lease_node AS n
-                WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node <= top
+                WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
                 ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE;
                 EXIT search WHEN FOUND;
             ELSE
                 SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
-                WHERE n.realm = of_realm AND n.node <= top;
+                WHERE n.realm = of_realm AND n.node BETWEEN low AND top;
                 RAISE configuration_limit_exceeded USING
-                    MESSAGE = format('all %s nodes of realm "%s" are leased', top + 1, of_realm),
+                    MESSAGE = format('all nodes of realm "%s" from %s to %s are leased', of_realm, low, top),
                     DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
                     HINT = 'View flake_leases on the coordinator shows who holds them; flake_lease_realm_set() adds nodes.';
             END IF;

@@ -19,7 +19,8 @@ SET intervalstyle = 'postgres';
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 CREATE TABLE seen (name text PRIMARY KEY, node int, token uuid, lease_start timestamptz, lease_end timestamptz);
-SELECT flake_lease_realm_set('shop', nodes => 3, max_ttl => '1 min');
+SELECT flake_lease_realm_set('shop', nodes => 4, max_ttl => '1 min');
+SELECT flake_lease_realm_set('alone');
 
 -- Whole seconds, the length asked for, from now on.
 SELECT date_trunc('second', clock_timestamp()) AS began \gset
@@ -27,11 +28,12 @@ INSERT INTO seen SELECT 'a', * FROM flake_lease_acquire('shop', 'host a', '20 s'
 SELECT node, lease_end - lease_start AS length, lease_start = date_trunc('second', lease_start) AS whole,
        lease_start <= clock_timestamp() AS now, lease_start >= :'began' AS later
 FROM seen;
--- Any free one, up to a largest node; a particular one.
+-- Any free one, up to a largest node; a particular one. Node 0 is any only where it is the only one.
 INSERT INTO seen SELECT 'c', * FROM flake_lease_acquire('shop', 'host c', '10.2 s', 2);
 SELECT node, lease_end - lease_start AS length FROM seen WHERE name = 'c';
-INSERT INTO seen SELECT 'b', * FROM flake_lease_acquire('shop', 'host b', '10 s', max_node => 1);
+INSERT INTO seen SELECT 'b', * FROM flake_lease_acquire('shop', 'host b', '10 s', max_node => 3);
 SELECT node FROM seen WHERE name = 'b';
+SELECT node FROM flake_lease_acquire('alone', 'host a', '10 s', max_node => 0);
 \set VERBOSITY default
 -- No node twice, and none left.
 DO $$
@@ -87,7 +89,7 @@ SELECT flake_lease_acquire('shop', 'host e', NULL);
 SELECT flake_lease_acquire('shop', '', '10 s');
 SELECT flake_lease_acquire('nowhere', 'host e', '10 s');
 SELECT flake_lease_acquire(NULL, 'host e', '10 s');
-SELECT flake_lease_acquire('shop', 'host e', '10 s', 3);
+SELECT flake_lease_acquire('shop', 'host e', '10 s', 4);
 SELECT flake_lease_acquire('shop', 'host e', '10 s', -1);
 SELECT flake_lease_renew(gen_random_uuid(), '10 s');
 SELECT flake_lease_realm_set('shop', nodes => 0);
@@ -186,8 +188,8 @@ SELECT count(*) FROM flakeid.lease_node WHERE token = :'other';
 ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated, ENABLE ALWAYS TRIGGER rest_after_truncate;
 
 -- Revoking, the clock, forgetting.
-SELECT flake_lease_revoke('shop', 0), flake_lease_revoke('shop', 0) IS NOT NULL AS again;
-SELECT free_from = date_trunc('second', free_from) AS whole FROM flakeid.lease_node WHERE realm = 'shop' AND node = 0;
+SELECT flake_lease_revoke('shop', 1), flake_lease_revoke('shop', 1) IS NOT NULL AS again;
+SELECT free_from = date_trunc('second', free_from) AS whole FROM flakeid.lease_node WHERE realm = 'shop' AND node = 1;
 SELECT flake_lease_repair_clock() >= interval '0' AS repaired;
 SELECT lease_start < now() + interval '1 min' AS right FROM flake_lease_acquire('default', 'host h', '10 s');
 UPDATE flakeid.lease_history SET lease_end = lease_end - interval '1 day';

@@ -9,6 +9,7 @@
 #include "node.hpp"
 #include "secret.hpp"
 #include "settings.hpp"
+#include "several.hpp"
 #include "worker.hpp"
 
 namespace flakeid {
@@ -184,7 +185,7 @@ void refuse_ids_of_settings(const Generator& g)
 }
 
 // g.layout, g.name and g.preset are set. g.generation is set last, by the caller: an error leaves
-// the generator unmade.
+// the generator unmade. It is the one from before, since looking into catalogs may raise it.
 void make(Generator& g)
 {
     require_good_settings();
@@ -224,7 +225,7 @@ void make(Generator& g)
     if (lease_settings.coordinator[0] != '\0') {
         (void)set_lease(g, node_setting.source == NodeSource::any ? any_node : g.span.first, false);
     } else {
-        warn_of_replication();
+        refuse_shared_node();
     }
     if (g.lease.entry != nullptr && g.lease.wanted_node == any_node) {
         set_slot(g, g.span.first, &no_slot);
@@ -316,17 +317,19 @@ bool set_node(Generator& g, uint32_t node)
 
 void make_configured()
 {
+    const uint64_t generation = settings.generation;
     configured.generation = 0;
     configured.layout = settings.layout;
     configured.name = settings.layout_text;
     configured.of_settings = true;
     configured.preset = find_preset(settings.layout_text, strlen(settings.layout_text));
     make(configured);
-    configured.generation = settings.generation;
+    configured.generation = generation;
 }
 
 void make_named(Generator& g, const char* name, size_t length)
 {
+    const uint64_t generation = settings.generation;
     g.generation = 0;
     g.of_settings = false;
     g.name = name;
@@ -345,7 +348,7 @@ void make_named(Generator& g, const char* name, size_t length)
     }
     make(g);
     g.user = GetUserId();
-    g.generation = settings.generation;
+    g.generation = generation;
 }
 
 void refresh_limits(Generator& g, int64_t now_us)

@@ -6,12 +6,6 @@ namespace {
 
 bool declaring;
 
-bool of_database_or_role(GucSource source)
-{
-    return source == PGC_S_GLOBAL || source == PGC_S_DATABASE || source == PGC_S_USER ||
-           source == PGC_S_DATABASE_USER;
-}
-
 // A setting of a library that is not loaded yet is a placeholder, which an option of the
 // connection, a database or a role puts in the place of what the administrator set. The server
 // drops it when the library is loaded and it may not be set there, and then the default would be in
@@ -61,6 +55,12 @@ void refuse_lost_settings()
 }
 
 } // namespace
+
+bool of_database_or_role(GucSource source)
+{
+    return source == PGC_S_GLOBAL || source == PGC_S_DATABASE || source == PGC_S_USER ||
+           source == PGC_S_DATABASE_USER;
+}
 
 void guc_begin()
 {

@@ -13,6 +13,9 @@ void guc_end();
 // Between the two: values come from before the library was loaded.
 bool guc_declaring();
 
+// A value that ALTER DATABASE or ALTER ROLE set.
+bool of_database_or_role(GucSource source);
+
 // Hands a decoded value from a check hook to the assign hook.
 template <typename T>
 bool keep(const T& value, void** extra)

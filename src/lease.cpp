@@ -1,18 +1,8 @@
 #include "lease.hpp"
 
 #include "clock.hpp"
-#include "node.hpp"
 #include "settings.hpp"
 #include "slots.hpp"
-
-extern "C" {
-#include "access/genam.h"
-#include "access/table.h"
-#include "catalog/pg_publication.h"
-#include "catalog/pg_subscription.h"
-#include "utils/fmgroids.h"
-#include "utils/rel.h"
-}
 
 namespace flakeid {
 
@@ -95,25 +85,6 @@ int64_t last_moment(const Slot& slot, int64_t lease_end_us)
     }
     const uint64_t tick = slot_tick(key, slot.word_before);
     return key.epoch_us + static_cast<int64_t>(tick + 1) * key.tick_us - 1;
-}
-
-bool has_row(Oid catalog, AttrNumber column, Oid value)
-{
-    ScanKeyData key;
-    ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(value));
-    Relation relation = table_open(catalog, AccessShareLock);
-    SysScanDesc scan =
-        systable_beginscan(relation, InvalidOid, false, nullptr, column == 0 ? 0 : 1, &key);
-    const bool found = HeapTupleIsValid(systable_getnext(scan));
-    systable_endscan(scan);
-    table_close(relation, AccessShareLock);
-    return found;
-}
-
-bool takes_part_in_replication()
-{
-    return has_row(PublicationRelationId, 0, InvalidOid) ||
-           has_row(SubscriptionRelationId, Anum_pg_subscription_subdbid, MyDatabaseId);
 }
 
 const char* kind_of(Trouble trouble)
@@ -348,21 +319,6 @@ uint64_t lease_words(const Lease* lease)
         sum += slots[i].node == lease->node ? pg_atomic_read_u64(&slots[i].word) : 0;
     }
     return sum;
-}
-
-void warn_of_replication()
-{
-    static bool warned;
-    if (warned || !node_setting.by_default || IsParallelWorker() || !takes_part_in_replication()) {
-        return;
-    }
-    warned = true;
-    ereport(
-        WARNING,
-        errmsg("this database takes part in logical replication, and its node is the default"),
-        errdetail("Servers with the same node make the same ids."),
-        errhint("Give every server a node of its own with flakeid.node, or let flakeid.coordinator "
-                "hand them out."));
 }
 
 } // namespace flakeid

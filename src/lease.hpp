@@ -102,9 +102,6 @@ void lease_set_trouble(Lease* lease, Trouble trouble, const char* text);
 // The words of its node, added up: another number when one was issued since.
 uint64_t lease_words(const Lease* lease);
 
-// Once a session, when this database takes part in logical replication with the default node.
-void warn_of_replication();
-
 static_assert(is_plain<LeaseView, LeaseStory, HeldLease>);
 
 } // namespace flakeid

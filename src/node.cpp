@@ -1,5 +1,6 @@
 #include "node.hpp"
 
+#include "citus.hpp"
 #include "guc.hpp"
 #include "lease_settings.hpp"
 #include "settings.hpp"
@@ -32,25 +33,58 @@ bool is_private(uint32_t address)
            address >> 16 == (192 << 8 | 168);
 }
 
-// The number that ends the host name, as in a StatefulSet; false where there is none.
-bool hostname_node(uint32_t* node)
+// The number of a name such as db-3 or db-3.example.com: it ends the first label, and it is the
+// only one, so that shop-1-0 and shop-2-0 never stand for the same node. Otherwise why there is
+// none, palloc'ed. `source` is what flakeid.node says.
+const char* number_of(const char* source, const char* name, uint32_t* number)
 {
-    char name[host_name_size] = "";
-    if (gethostname(name, sizeof name - 1) != 0) {
-        return false;
+    constexpr char digits[] = "0123456789";
+    const size_t start = strcspn(name, digits);
+    const size_t end = start + strspn(name + start, digits);
+    const char* what = nullptr;
+    if (name[end + strcspn(name + end, digits)] != '\0') {
+        what = "has more than one number";
+    } else if (start == end || end != strcspn(name, ".") || end - start > longest_number) {
+        what = "is none";
     }
-    // The name of a machine may carry its domain.
-    const size_t end = strcspn(name, ".");
-    size_t start = end;
-    while (start > 0 && isdigit(static_cast<unsigned char>(name[start - 1]))) {
-        start--;
+    if (what != nullptr) {
+        return psprintf(
+            "flakeid.node is %s, which takes the number that ends a name such as db-3 or "
+            "db-3.example.com, and \"%s\" %s.",
+            source, name, what);
     }
-    if (start == end || end - start > longest_number) {
-        return false;
+    *number = static_cast<uint32_t>(strtoul(name + start, nullptr, 10));
+    return nullptr;
+}
+
+struct HostName {
+    char text[host_name_size];
+};
+static_assert(is_plain<HostName>);
+
+HostName host_name()
+{
+    HostName name{};
+    gethostname(name.text, sizeof name.text - 1);
+    return name;
+}
+
+// The group of this server; otherwise why there is none, palloc'ed or constant.
+const char* group_of_citus(uint32_t* group)
+{
+    const Citus citus = citus_cluster();
+    if (!citus.present) {
+        return psprintf("flakeid.node is citus, which takes the group that Citus gave this server, "
+                        "and database \"%s\" has no extension citus.",
+                        get_database_name(MyDatabaseId));
     }
-    name[end] = '\0';
-    *node = static_cast<uint32_t>(strtoul(name + start, nullptr, 10));
-    return true;
+    if (!citus.has_joined) {
+        return "flakeid.node is citus, which takes the group that Citus gave this server, and it "
+               "has joined no cluster yet: run citus_set_coordinator_host() on a coordinator, or "
+               "citus_add_node() there for a worker.";
+    }
+    *group = citus.group;
+    return nullptr;
 }
 
 // The low bits of the host's first private IPv4 address, as Sonyflake takes them; false where there
@@ -88,22 +122,31 @@ bool read_node_number(const char** at, uint32_t* value)
     return *at != start && result <= PG_INT32_MAX;
 }
 
+struct NamedSource {
+    const char* name;
+    NodeSource source;
+};
+static_assert(is_plain<NamedSource>);
+
+constexpr NamedSource named_sources[] = {
+    {"auto", NodeSource::any},
+    {"citus", NodeSource::citus},
+    {"hostname", NodeSource::hostname},
+    {"cluster_name", NodeSource::cluster_name},
+    {"ip", NodeSource::ip},
+};
+
 bool check_node(char** newval, void** extra, GucSource source)
 {
     NodeSetting node{};
     node.by_default = source == PGC_S_DEFAULT;
+    node.of_database = of_database_or_role(source);
     const char* at = *newval;
-    if (strcmp(at, "hostname") == 0) {
-        node.source = NodeSource::hostname;
-        return keep(node, extra);
-    }
-    if (strcmp(at, "ip") == 0) {
-        node.source = NodeSource::ip;
-        return keep(node, extra);
-    }
-    if (strcmp(at, "auto") == 0) {
-        node.source = NodeSource::any;
-        return keep(node, extra);
+    for (const NamedSource& named : named_sources) {
+        if (strcmp(at, named.name) == 0) {
+            node.source = named.source;
+            return keep(node, extra);
+        }
     }
     node.source = NodeSource::number;
     bool good = read_node_number(&at, &node.first);
@@ -113,8 +156,8 @@ bool check_node(char** newval, void** extra, GucSource source)
         good = read_node_number(&at, &node.last) && node.first <= node.last;
     }
     if (!good || *at != '\0') {
-        GUC_check_errdetail(
-            "A node is a number such as 5, a span such as 8-15, auto, hostname or ip.");
+        GUC_check_errdetail("A node is a number such as 5, a span such as 8-15, auto, citus, "
+                            "hostname, cluster_name or ip.");
         return refuse(loaded_node);
     }
     return keep(node, extra);
@@ -132,8 +175,9 @@ void assign_node(const char*, void* extra)
 void node_init()
 {
     DefineCustomStringVariable("flakeid.node", "Node number of this server's ids.",
-                               "A number, a span such as 8-15, auto, hostname or ip.", &node_string,
-                               "0", PGC_SUSET, 0, check_node, assign_node, nullptr);
+                               "A number, a span such as 8-15, auto, citus, hostname, "
+                               "cluster_name or ip.",
+                               &node_string, "0", PGC_SUSET, 0, check_node, assign_node, nullptr);
 }
 
 void require_good_node()
@@ -144,31 +188,40 @@ void require_good_node()
 NodeSpan configured_span(const Layout& layout)
 {
     NodeSpan span = {node_setting.first, node_setting.last, nullptr};
-    if (node_setting.source == NodeSource::hostname && !hostname_node(&span.first)) {
-        span.problem =
-            "flakeid.node is hostname, which takes the number that ends the host name, and "
-            "this host's name ends in none.";
+    switch (node_setting.source) {
+    case NodeSource::number:
+        return span;
+    case NodeSource::any:
+        if (lease_settings.coordinator[0] == '\0') {
+            span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
+                           "flakeid.coordinator is empty.";
+        }
+        break;
+    case NodeSource::citus:
+        span.problem = group_of_citus(&span.first);
+        break;
+    case NodeSource::hostname:
+        span.problem = number_of("hostname", host_name().text, &span.first);
+        break;
+    case NodeSource::cluster_name:
+        span.problem = number_of("cluster_name", cluster_name, &span.first);
+        break;
+    case NodeSource::ip:
+        if (!address_node(layout.max_node, &span.first)) {
+            span.problem = "flakeid.node is ip, which takes the low bits of an address in "
+                           "10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and this host has none.";
+        }
+        break;
     }
-    if (node_setting.source == NodeSource::ip && !address_node(layout.max_node, &span.first)) {
-        span.problem = "flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, "
-                       "172.16.0.0/12 or 192.168.0.0/16, and this host has none.";
-    }
-    if (node_setting.source == NodeSource::any && lease_settings.coordinator[0] == '\0') {
-        span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
-                       "flakeid.coordinator is empty.";
-    }
-    if (node_setting.source != NodeSource::number) {
-        span.last = span.first;
-    }
+    span.last = span.first;
     return span;
 }
 
 const char* server_name()
 {
-    char host[host_name_size] = "";
-    gethostname(host, sizeof host - 1);
-    return cluster_name[0] != '\0' ? psprintf("%s:%d %s", host, PostPortNumber, cluster_name)
-                                   : psprintf("%s:%d", host, PostPortNumber);
+    const HostName host = host_name();
+    return cluster_name[0] != '\0' ? psprintf("%s:%d %s", host.text, PostPortNumber, cluster_name)
+                                   : psprintf("%s:%d", host.text, PostPortNumber);
 }
 
 } // namespace flakeid

@@ -7,7 +7,7 @@
 
 namespace flakeid {
 
-enum class NodeSource { number, hostname, ip, any };
+enum class NodeSource { number, any, citus, hostname, cluster_name, ip };
 
 // flakeid.node as it was written; what the host says is looked up at use.
 struct NodeSetting {
@@ -15,6 +15,7 @@ struct NodeSetting {
     uint32_t first;
     uint32_t last; // of a span, otherwise the same as first
     bool by_default;
+    bool of_database; // it was set with ALTER DATABASE or ALTER ROLE
 };
 
 extern NodeSetting node_setting;

@@ -90,12 +90,18 @@ sub node_of
 	return $refusal ne '' ? $refusal : $node->safe_psql('postgres', "$settings SELECT flake_node(flake_next())");
 }
 
-my $no_number = "55000: this host has no node number\n"
-  . "detail: flakeid.node is hostname, which takes the number that ends the host name, and this host's name ends in none.\n"
-  . 'hint: Set flakeid.node to a number.';
-my %name = ('db-3' => 3, 'db3' => 3, 'db-0' => 0, 'db-007' => 7, '42' => 42, 'db-1023' => 1023, 'db-3.example.com' => 3,
-	'db-3.zone-5' => 3, 'postgres-12-4' => 4, 'db' => $no_number, 'db-3-replica' => $no_number, 'db.example.com7' => $no_number,
-	'db-1234567890' => $no_number);
+sub no_number
+{
+	my ($source, $what) = @_;
+	return "55000: this host has no node number\n"
+	  . "detail: flakeid.node is $source, which takes the number that ends a name such as db-3 or db-3.example.com, and $what.\n"
+	  . 'hint: Set flakeid.node to a number.';
+}
+my %name = ('db-3' => 3, 'db3' => 3, 'db-0' => 0, 'db-007' => 7, '42' => 42, 'db-1023' => 1023, 'db-3.example.com' => 3);
+$name{$_} = no_number('hostname', qq{"$_" is none}) for 'db', 'db-3-replica', 'db.example.com7', 'db-1234567890', '3-db', 'db-3-.example.com';
+# Names that say two things: which of them tells servers apart, nobody knows.
+$name{$_} = no_number('hostname', qq{"$_" has more than one number})
+  for 'citus-1-0', 'citus-2-0', 'postgres-12-4', 'db-3.zone-5', 'ip-10-0-0-5.ec2.internal', 'pg15-db-3', 'db-3.eu2.example.com';
 is(node_of($_, 'hostname'), $name{$_}, "host name $_") for sort keys %name;
 like(node_of('db-1024', 'hostname'), qr/^22003: node 1024 is out of range for layout "snowflake"\ndetail: Its nodes are 0 to 1023/, 'host name db-1024');
 is(node_of('db-1024', 'hostname', 'sonyflake2'), 1024, 'host name db-1024 with more bits');
@@ -115,18 +121,18 @@ is($node->safe_psql('postgres', q{SET flakeid.node = 'hostname'; SELECT value FR
 $node->stop;
 
 #
-# The default node and logical replication: a warning, once in a session
+# cluster_name is read by the same rule. (The framework makes the server's name its cluster_name.)
 #
-$node = server('replicated', 'wal_level = logical');
-$node->safe_psql('postgres', 'CREATE TABLE published (id flake PRIMARY KEY); CREATE PUBLICATION everything FOR TABLE published');
-my (undef, undef, $warning) = $node->psql('postgres', q{SELECT flake_next(); SELECT flake_next('sonyflake')});
-is(scalar(() = $warning =~ /WARNING/g), 1, 'one warning in a session');
-like($warning, qr/WARNING:  this database takes part in logical replication, and its node is the default
-DETAIL:  Servers with the same node make the same ids.
-HINT:  Give every server a node of its own with flakeid.node, or let flakeid.coordinator hand them out./, 'a published database with the default node');
-(undef, undef, $warning) = $node->psql('postgres', 'SET flakeid.node = 1; SELECT flake_next()');
-is($warning, '', 'none with a node of its own');
-$node->stop;
+my %cluster = (
+	'shop-12' => 12, 'shop-1-0' => no_number('cluster_name', '"shop-1-0" has more than one number'),
+	'shop' => no_number('cluster_name', '"shop" is none'));
+for my $name (sort keys %cluster)
+{
+	$node = server($name, "flakeid.node = 'cluster_name'");
+	my $refusal = refusal($node, 'SELECT flake_next()');
+	is($refusal ne '' ? $refusal : $node->safe_psql('postgres', 'SELECT flake_node(flake_next())'), $cluster{$name}, "cluster_name '$name'");
+	$node->stop;
+}
 
 #
 # A span moves on when a tick is full: several sessions, each with all ids distinct and in the span

@@ -10,7 +10,8 @@ use Time::HiRes qw(sleep);
 use Torture::Draws;
 use Torture::Server;
 
-my $conf = "wal_level = logical\nflakeid.max_ahead = 60s\n";
+# Both have node 0, on purpose: whose horizon counted would be seen.
+my $conf = "wal_level = logical\nflakeid.max_ahead = 60s\nflakeid.node = 0\n";
 # Its clock, and so its horizon, lies 10 minutes behind.
 my $there = Torture::Server->create(name => 'there', conf => $conf, offset => -600);
 my $here = Torture::Server->create(name => 'here', conf => $conf);

@@ -27,6 +27,7 @@ max_parallel_workers_per_gather = 4
 min_parallel_table_scan_size = 0
 parallel_setup_cost = 0
 parallel_tuple_cost = 0
+flakeid.node = 0
 END
 	my ($here, $there) = map { $server->connect($_) } qw(d1 d2);
 	my $draws = Torture::Draws->new($layout);
@@ -91,7 +92,8 @@ END
 	$take->('savepoint', $here, "BEGIN; SAVEPOINT a; $insert; ROLLBACK TO a; $insert; COMMIT", 1000);
 	$take->('rollback', $here, "BEGIN; $insert; ROLLBACK", 500);
 
-	# Logical replication: the subscriber's default and trigger are run by its apply worker.
+	# Logical replication: the subscriber's default and trigger are run by its apply worker. Both are of
+	# one server, which keeps node 0.
 	$here->value('CREATE TABLE events (n int PRIMARY KEY); CREATE PUBLICATION events FOR TABLE events');
 	$there->value(q{
 		CREATE TABLE events (n int PRIMARY KEY, id flake DEFAULT flake_next(), other bigint);

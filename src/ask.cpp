@@ -1,0 +1,132 @@
+#include "ask.hpp"
+
+#include "clock.hpp"
+#include "core/layout.hpp"
+#include "postgres.hpp"
+
+#include <libpq-fe.h>
+
+namespace flakeid {
+
+namespace {
+
+constexpr int64_t limit_us = 5 * us_per_s;
+constexpr int longest_answer = 8192;
+
+// Waits for the socket until then; false when it is too late.
+bool ready(PGconn* connection, bool to_read, int64_t until_us)
+{
+    const int64_t left_us = until_us - steady_us();
+    if (left_us <= 0) {
+        return false;
+    }
+    (void)WaitLatchOrSocket(MyLatch,
+                            WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH |
+                                (to_read ? WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE),
+                            PQsocket(connection), static_cast<long>(left_us / us_per_ms + 1),
+                            PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+    return true;
+}
+
+// Without the newline that ends it.
+const char* error_of(const PGconn* connection)
+{
+    char* text = pstrdup(PQerrorMessage(connection));
+    text[strcspn(text, "\n")] = '\0';
+    return text;
+}
+
+const char* connect(PGconn* connection, int64_t until_us)
+{
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    while (PQstatus(connection) != CONNECTION_BAD && status != PGRES_POLLING_OK) {
+        if (status == PGRES_POLLING_FAILED) {
+            break;
+        }
+        if (!ready(connection, status == PGRES_POLLING_READING, until_us)) {
+            return "it did not answer in time";
+        }
+        status = PQconnectPoll(connection);
+    }
+    return PQstatus(connection) == CONNECTION_OK ? nullptr : error_of(connection);
+}
+
+// The value, or nullptr and `trouble`. Results are freed before anything can be raised.
+const char* value_of(PGconn* connection, const char** trouble, int64_t until_us)
+{
+    char value[longest_answer] = "";
+    bool found = false;
+    for (;;) {
+        while (PQisBusy(connection) != 0) {
+            if (!ready(connection, true, until_us)) {
+                *trouble = "it did not answer in time";
+                return nullptr;
+            }
+            if (PQconsumeInput(connection) != 1) {
+                *trouble = error_of(connection);
+                return nullptr;
+            }
+        }
+        PGresult* result = PQgetResult(connection);
+        if (result == nullptr) {
+            break;
+        }
+        found = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1 &&
+                PQnfields(result) == 1 && PQgetisnull(result, 0, 0) == 0 &&
+                PQgetlength(result, 0, 0) < longest_answer;
+        const char* error = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+        strlcpy(value,
+                found              ? PQgetvalue(result, 0, 0)
+                : error != nullptr ? error
+                                   : "",
+                sizeof value);
+        PQclear(result);
+    }
+    if (found) {
+        return pstrdup(value);
+    }
+    *trouble = value[0] != '\0' ? pstrdup(value) : "it gave an answer that is none";
+    return nullptr;
+}
+
+} // namespace
+
+const char* ask_server(const char* conninfo, const char* sql, const char** trouble)
+{
+    const char* const keywords[] = {"fallback_application_name", "dbname", "client_encoding",
+                                    nullptr};
+    const char* const values[] = {"flakeid", conninfo, GetDatabaseEncodingName(), nullptr};
+    const int64_t until_us = steady_us() + limit_us;
+    if (!AcquireExternalFD()) {
+        *trouble = "this server has no file descriptor left";
+        return nullptr;
+    }
+    PGconn* volatile connection = nullptr;
+    const char* volatile value = nullptr;
+    PG_TRY();
+    {
+        connection = PQconnectStartParams(keywords, values, 1);
+        if (connection == nullptr) {
+            *trouble = "out of memory";
+        } else {
+            PQsetNoticeReceiver(
+                connection, [](void*, const PGresult*) {}, nullptr);
+            *trouble = connect(connection, until_us);
+            if (*trouble == nullptr && PQsendQuery(connection, sql) != 1) {
+                *trouble = error_of(connection);
+            }
+            value = *trouble == nullptr ? value_of(connection, trouble, until_us) : nullptr;
+        }
+    }
+    PG_FINALLY();
+    {
+        PQfinish(connection);
+        ReleaseExternalFD();
+    }
+    PG_END_TRY();
+    return value;
+}
+
+} // namespace flakeid

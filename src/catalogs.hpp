@@ -1,0 +1,37 @@
+// Reading the server's catalogs, and noticing that they changed.
+#pragma once
+
+#include "postgres.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/table.h"
+}
+
+namespace flakeid {
+
+// Gives `action` each row of a table, with its columns, until it returns true.
+template <typename Action>
+void each_row(Oid table, Action action)
+{
+    Relation relation = table_open(table, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(relation, InvalidOid, false, nullptr, 0, nullptr);
+    HeapTuple row;
+    do {
+        row = systable_getnext(scan);
+    } while (HeapTupleIsValid(row) && !action(row, RelationGetDescr(relation)));
+    systable_endscan(scan);
+    table_close(relation, AccessShareLock);
+}
+
+// For as long as the session lives, generators are made anew when subscriptions change, and when an
+// extension comes or goes that several servers write with: each of them makes the schema of its
+// name.
+constexpr const char* multi_writers[] = {"spock", "bdr"};
+void watch_catalogs();
+
+// The same for a table, as long as no other one is watched in its place; `table` may be invalid.
+enum class Watched { citus_group, citus_nodes };
+void watch_table(Watched which, Oid table);
+
+} // namespace flakeid
