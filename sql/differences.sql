@@ -99,7 +99,6 @@ id::money
 id::bit(64)
 id::json
 id::jsonb
-id::bytea
 id::int::bool
 CAST(id AS bigint)
 id::text::bigint

@@ -1,8 +1,7 @@
 // What the tests of all JavaScript clients share.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 // Neighbours that a JavaScript number does not tell apart: 2^53 + 1 and the 50 above it.
 export const ids = Array.from({ length: 51 }, (_, i) => String(2n ** 53n + 1n + BigInt(i)));
@@ -12,11 +11,11 @@ export const rounded = 2 ** 53;
 // For the table of test/on_demand/clients
 export function version(...packages) {
     for (const name of packages) {
-        let dir = dirname(createRequire(import.meta.url).resolve(name));
-        while (!existsSync(join(dir, 'package.json')) || JSON.parse(readFileSync(join(dir, 'package.json'))).name !== name) {
+        let dir = import.meta.dirname;
+        while (!existsSync(join(dir, 'node_modules', name))) {
             dir = dirname(dir);
         }
-        console.log(`version: ${name} ${JSON.parse(readFileSync(join(dir, 'package.json'))).version}`);
+        console.log(`version: ${name} ${JSON.parse(readFileSync(join(dir, 'node_modules', name, 'package.json'))).version}`);
     }
 }
 

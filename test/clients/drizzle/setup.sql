@@ -1,0 +1,3 @@
+CREATE SCHEMA extensions;
+CREATE EXTENSION flakeid SCHEMA extensions;
+ALTER DATABASE :"DBNAME" SET search_path = public, extensions;

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { sql } from 'drizzle-orm';
+import { bigint, pgTable } from 'drizzle-orm/pg-core';
+import { ids, made, pages, rounded, version } from '../check.mjs';
+import { customer, purchase } from './schema.mjs';
+import * as shop from './shop.mjs';
+
+version('drizzle-orm', 'drizzle-kit', 'pg');
+const { db } = shop;
+
+const mine = await shop.addCustomer('Ann');
+made(mine);
+const few = await shop.addPurchases(mine, ['pen', 'ink']);
+few.forEach(made);
+assert.deepEqual((await shop.customersWithPurchases([mine]))[0].purchases.map((p) => p.id), few, 'a relational query of new ids');
+await db.delete(purchase);
+
+await db.insert(customer).values(ids.map((id) => ({ id, name: 'c' })));
+await db.insert(purchase).values(ids.map((id) => ({ id, customerId: id, item: 'i' })));
+const all = await shop.customersWithPurchases(ids);
+assert.deepEqual(all.map((c) => c.id), ids, 'a list as parameters, and back');
+assert.deepEqual(all.flatMap((c) => c.purchases.map((p) => p.id)), ids, 'a relational query, which is nested JSON');
+assert.equal(await shop.lastPurchase(), ids.at(-1), 'max()');
+await pages(async (after, count) => (await shop.purchasesAfter(after, count)).map((p) => p.id));
+
+// What the page warns of: a relational query sends JSON, and JSON of a bigint column is a number.
+const plain = pgTable('purchase', { id: bigint({ mode: 'bigint' }).primaryKey() });
+const { rows: [{ json }] } = await db.execute(sql`SELECT json_agg(id::bigint ORDER BY id) AS json FROM ${plain}`);
+assert.equal(json[0], rounded);
+
+await db.$client.end();

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { DataTypes } from 'sequelize';
+import { ids, made, pages, rounded, version } from '../check.mjs';
+import * as shop from './shop.mjs';
+
+version('sequelize', 'pg');
+const { sequelize, Customer, Purchase } = shop;
+const tables = async () => (await sequelize.getQueryInterface().showAllTables()).map((t) => t.tableName ?? t).sort();
+const statements = async (run) => {
+    const said = [];
+    sequelize.options.logging = (text) => said.push(text);
+    await run();
+    sequelize.options.logging = false;
+    return said.filter((text) => /CREATE|DROP|ALTER/.test(text));
+};
+await shop.migrate();
+assert.deepEqual(await tables(), ['customer', 'purchase'], 'the first sync creates, and introspection names the tables of the user');
+assert.deepEqual((await statements(() => sequelize.sync({ alter: true }))).filter((text) => /DROP TABLE|TYPE (?!flake|TEXT)|ADD COLUMN|DROP COLUMN/.test(text)), [], 'the second changes no type, column or table');
+assert.deepEqual((await sequelize.query("SELECT count(*)::int FROM information_schema.columns WHERE table_schema = 'public' AND udt_name = 'flake'"))[0], [{ count: 3 }]);
+await sequelize.drop();
+assert.deepEqual(await tables(), [], 'all dropped');
+await sequelize.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+await shop.migrate();
+assert.deepEqual(await tables(), ['customer', 'purchase'], 'and again');
+
+const mine = await shop.addCustomer('Ann');
+made(mine.id);
+const few = await shop.addPurchases(mine.id, ['pen', 'ink']);
+few.forEach((p) => made(p.id));
+assert.deepEqual((await shop.customersWithPurchases([mine.id]))[0].purchases.map((p) => p.id), few.map((p) => p.id));
+await Purchase.destroy({ truncate: true });
+
+await Customer.bulkCreate(ids.map((id) => ({ id, name: 'c' })));
+await Purchase.bulkCreate(ids.map((id) => ({ id, customer_id: id, item: 'i' })));
+const all = JSON.parse(JSON.stringify(await shop.customersWithPurchases(ids)));
+assert.deepEqual(all.map((c) => c.id), ids, 'a list as parameters, and back');
+assert.deepEqual(all.flatMap((c) => c.purchases.map((p) => p.id)), ids, 'nested JSON');
+assert.deepEqual((await Customer.findAll({ where: { id: ids }, include: 'purchases', order: ['id'] })).flatMap((c) => c.purchases.map((p) => p.id)), ids, 'a join');
+assert.equal((await Purchase.findByPk(BigInt(ids[7]))).id, ids[7], 'a BigInt as a parameter');
+assert.equal(await shop.lastPurchase(), ids.at(-1), 'max()');
+await pages(async (after, count) => (await shop.purchasesAfter(after, count)).map((p) => p.id));
+
+// What the page warns of
+const Plain = sequelize.define('plain', { id: { type: DataTypes.BIGINT, primaryKey: true } });
+await Plain.sync();
+await Plain.create({ id: ids[0] });
+assert.equal(await Plain.max('id'), rounded, 'max() of BIGINT is rounded');
+
+await sequelize.close();

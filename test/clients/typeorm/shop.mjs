@@ -1,0 +1,49 @@
+// TypeORM
+import { DataSource, EntitySchema, In, MoreThan } from 'typeorm';
+
+// Made by the database, and kept as a string. (Not `generated`, which is for sequences and uuids.)
+const id = { type: 'flake', primary: true, default: () => 'flake_next()' };
+
+export const Customer = new EntitySchema({
+    name: 'customer',
+    columns: { id, name: { type: 'text' } },
+    relations: { purchases: { type: 'one-to-many', target: 'purchase', inverseSide: 'customer' } },
+});
+export const Purchase = new EntitySchema({
+    name: 'purchase',
+    columns: { id, customer_id: { type: 'flake' }, item: { type: 'text' } },
+    relations: {
+        customer: { type: 'many-to-one', target: 'customer', inverseSide: 'purchases', joinColumn: { name: 'customer_id' } },
+    },
+});
+
+export function source(options) {
+    const made = new DataSource({ type: 'postgres', url: process.env.DATABASE_URL, entities: [Customer, Purchase], installExtensions: false, ...options });
+    made.driver.supportedDataTypes.push('flake');
+    return made;
+}
+
+export async function addCustomer(db, name) {
+    return db.getRepository(Customer).save({ name });
+}
+
+export async function addPurchases(db, customerId, items) {
+    return db.getRepository(Purchase).save(items.map((item) => ({ customer_id: customerId, item })));
+}
+
+export async function customersWithPurchases(db, customerIds) {
+    return db.getRepository(Customer).find({
+        where: { id: In(customerIds) },
+        relations: { purchases: true },
+        order: { id: 'ASC', purchases: { id: 'ASC' } },
+    });
+}
+
+export async function purchasesAfter(db, id, count) {
+    return db.getRepository(Purchase).find({ where: { id: MoreThan(id) }, order: { id: 'ASC' }, take: count });
+}
+
+export async function lastPurchase(db) {
+    const { max } = await db.getRepository(Purchase).createQueryBuilder('p').select('max(p.id)', 'max').getRawOne();
+    return max; // repository.maximum() would round it
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { ids, made, pages, rounded, version } from '../check.mjs';
+import { Customer, Purchase, addCustomer, addPurchases, customersWithPurchases, lastPurchase, purchasesAfter, source } from './shop.mjs';
+
+version('typeorm', 'pg');
+// A migration as `typeorm migration:generate` writes it: the statements of the difference.
+const difference = async () => (await db.driver.createSchemaBuilder().log()).upQueries.map((q) => q.query);
+
+const db = source();
+await db.initialize();
+const create = await difference();
+assert.equal(create.filter((q) => /CREATE TABLE/.test(q)).length, 2);
+assert.ok(create.every((q) => !/DROP/.test(q)), 'the first migration drops nothing');
+await db.synchronize();
+assert.deepEqual(await difference(), [], 'the second difference is empty');
+await db.dropDatabase();
+assert.deepEqual(await difference(), create, 'all dropped, and again');
+await db.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+assert.deepEqual(await difference(), create, 'also with the schema');
+await db.synchronize();
+assert.deepEqual(await difference(), []);
+const runner = db.createQueryRunner();
+assert.deepEqual((await runner.getTables()).map((t) => t.name).filter((t) => /^public\./.test(t) || !/\./.test(t)).sort(), ['customer', 'purchase'], 'introspection names the tables of the user');
+await runner.release();
+
+const mine = await addCustomer(db, 'Ann');
+made(mine.id);
+const few = await addPurchases(db, mine.id, ['pen', 'ink']);
+few.forEach((p) => made(p.id));
+assert.deepEqual((await customersWithPurchases(db, [mine.id]))[0].purchases.map((p) => p.id), few.map((p) => p.id).sort());
+await db.getRepository(Purchase).clear();
+
+await db.getRepository(Customer).insert(ids.map((id) => ({ id, name: 'c' })));
+await db.getRepository(Purchase).insert(ids.map((id) => ({ id, customer_id: id, item: 'i' })));
+const all = JSON.parse(JSON.stringify(await customersWithPurchases(db, ids)));
+assert.deepEqual(all.map((c) => c.id), ids, 'a list as parameters, and back');
+assert.deepEqual(all.flatMap((c) => c.purchases.map((p) => p.id)), ids, 'nested JSON');
+assert.equal((await db.getRepository(Purchase).findOneBy({ id: ids[7] })).id, ids[7]);
+assert.equal(await lastPurchase(db), ids.at(-1), 'max()');
+await pages(async (after, count) => (await purchasesAfter(db, after, count)).map((p) => p.id));
+
+// What the page warns of
+assert.equal(await db.getRepository(Purchase).maximum('id', { id: ids[0] }), rounded, 'repository.maximum() rounds');
+const { client } = await db.query("SELECT json_build_object('id', '9007199254740993'::bigint) AS client").then(([row]) => row);
+assert.equal(client.id, rounded, 'bigint in JSON is rounded');
+await db.destroy();
