@@ -1,0 +1,42 @@
+<?php
+
+use Doctrine\Common\Collections\ArrayCollection;
+use Doctrine\Common\Collections\Collection;
+use Doctrine\ORM\Mapping as ORM;
+
+#[ORM\Entity]
+#[ORM\Table(name: 'orders')]
+class Purchase
+{
+    #[ORM\Id]
+    #[ORM\Column(type: 'flake', options: ['default' => 'flake_next()'])]
+    #[ORM\GeneratedValue(strategy: 'CUSTOM')]
+    #[ORM\CustomIdGenerator(class: FlakeGenerator::class)]
+    public ?int $id = null;
+
+    #[ORM\OneToMany(mappedBy: 'order', targetEntity: Line::class, cascade: ['persist'])]
+    public Collection $lines;
+
+    public function __construct(#[ORM\Column(type: 'text')] public string $item)
+    {
+        $this->lines = new ArrayCollection();
+    }
+}
+
+#[ORM\Entity]
+#[ORM\Table(name: 'lines')]
+class Line
+{
+    #[ORM\Id]
+    #[ORM\Column(type: 'flake', options: ['default' => 'flake_next()'])]
+    #[ORM\GeneratedValue(strategy: 'CUSTOM')]
+    #[ORM\CustomIdGenerator(class: FlakeGenerator::class)]
+    public ?int $id = null;
+
+    public function __construct(
+        #[ORM\ManyToOne(inversedBy: 'lines')]
+        #[ORM\JoinColumn(name: 'order_id', nullable: false, options: ['default' => null])]
+        public Purchase $order
+    ) {
+    }
+}
