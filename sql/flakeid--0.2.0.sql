@@ -97,6 +97,11 @@ CREATE FUNCTION flake_next(layout text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_next' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_next(text) IS 'one new id of that layout';
 
+CREATE FUNCTION flake_next(layout text, node int4) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_next_of_node' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_next(text, int4) IS
+    'one new id of flakeid.layout and a node of flakeid.node';
+
 CREATE FUNCTION flake_next_many(n int4, layout text DEFAULT NULL)
     RETURNS SETOF flake
     AS 'MODULE_PATHNAME', 'flakeid_next_many' LANGUAGE C VOLATILE PARALLEL SAFE;
@@ -527,10 +532,22 @@ CREATE FUNCTION flakeid.preset_names() RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_preset_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.preset_names() IS 'names of the layouts that flakeid knows';
 
+CREATE FUNCTION flakeid.nodes_for(ids_per_second int8, of_node int8,
+                                  nodes int8) RETURNS int8
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN (ids_per_second + of_node - 1) / of_node <= nodes
+                THEN (ids_per_second + of_node - 1) / of_node END
+$$;
+COMMENT ON FUNCTION flakeid.nodes_for(int8, int8, int8) IS
+    'how many nodes make so many ids a second; null when a layout has not got them';
+
 CREATE VIEW flake_layouts AS
     SELECT preset.name, layout.layout_text, layout.ids_per_second, layout.nodes,
            layout.first_date, layout.end_date, layout.enciphered, layout.alive,
-           flake_repeats(preset.name) AS repeats
+           flake_repeats(preset.name) AS repeats,
+           flakeid.nodes_for(1000000, layout.ids_per_second, layout.nodes) AS nodes_for_1m,
+           flakeid.nodes_for(10000000, layout.ids_per_second, layout.nodes) AS nodes_for_10m,
+           flakeid.nodes_for(100000000, layout.ids_per_second, layout.nodes) AS nodes_for_100m
     FROM pg_catalog.unnest(flakeid.preset_names()) AS preset (name),
          LATERAL flake_layout(preset.name) AS layout;
 COMMENT ON VIEW flake_layouts IS 'layouts that flakeid knows by name';
@@ -629,7 +646,12 @@ CREATE FUNCTION flakeid.stats_now(OUT issued int8,
     AS 'MODULE_PATHNAME', 'flakeid_stats' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flakeid.stats_now() IS 'implementation of view flake_stats';
 
-CREATE VIEW flake_stats AS SELECT * FROM flakeid.stats_now();
+CREATE FUNCTION flakeid.stats_of_leases(OUT lease_grants int8,
+        OUT lease_renewals int8, OUT lease_failures int8)
+    AS 'MODULE_PATHNAME', 'flakeid_lease_stats' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION flakeid.stats_of_leases() IS 'implementation of view flake_stats';
+
+CREATE VIEW flake_stats AS SELECT s.*, l.* FROM flakeid.stats_now() AS s, flakeid.stats_of_leases() AS l;
 COMMENT ON VIEW flake_stats IS 'counters of the whole server since its start or flake_stats_reset()';
 GRANT SELECT ON flake_stats TO PUBLIC;
 
@@ -1113,6 +1135,11 @@ BEGIN
         (token, realm, node, holder, role, lease_start, lease_end, acquired_at)
     VALUES (lease_acquire.token, of_realm, found_node, lease_acquire.holder, session_user,
             lease_acquire.lease_start, lease_acquire.lease_end, b.now);
+    -- The history of a node is no longer than this.
+    DELETE FROM flakeid.lease_history AS h WHERE h.token IN (
+        SELECT i.token FROM flakeid.lease_history AS i
+        WHERE i.realm = of_realm AND i.node = found_node
+        ORDER BY i.lease_start DESC, i.acquired_at DESC OFFSET 32);
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS 'implementation of flake_lease_acquire()';

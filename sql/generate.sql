@@ -187,6 +187,43 @@ SET flakeid.max_ahead = '10s';
 SELECT flake_field(flake_next(), 'back');
 RESET ALL;
 
+-- A node of the span that a superuser granted, named in the call: one for each schema, for example
+SET flakeid.layout = 'instagram';
+SET flakeid.node = '100-4095';
+CREATE ROLE regress_flakeid_shard;
+SET ROLE regress_flakeid_shard;
+SELECT flake_node(flake_next('instagram', 107)), flake_node(flake_next('instagram', 100)), flake_node(flake_next('instagram', 4095));
+-- The normal text of flakeid.layout is the same layout.
+SELECT flake_node(flake_next((flake_layout('instagram')).layout_text, 108));
+-- It stays with its node, however fast it draws, and shares that node's generator with everyone else.
+SELECT count(*), count(DISTINCT id), min(flake_node(id)), max(flake_node(id))
+FROM (SELECT flake_next('instagram', 109) AS id FROM generate_series(1, 5000) OFFSET 0) AS s;
+SELECT flake_next('instagram', 110) AS first \gset
+SELECT :first < flake_next('instagram', 110) AS rising;
+-- Row by row
+SELECT count(*), count(DISTINCT id), bool_and(flake_node(id) = n) AS of_its_node
+FROM (SELECT n, flake_next('instagram', n) AS id FROM generate_series(100, 400) AS n, generate_series(1, 3) OFFSET 0) AS s;
+SELECT flake_next(NULL, 100) IS NULL AND flake_next('instagram', NULL::int) IS NULL AS strict;
+SELECT flake_next('instagram', 99);
+SELECT flake_next('instagram', 4096);
+SELECT flake_next('instagram', -1);
+SELECT flake_next('snowflake', 100);
+SELECT flake_next('nonsense', 100);
+-- The function reads the setting of the session that calls it, also when that has changed.
+PREPARE of_107 AS SELECT flake_node(flake_next('instagram', 107));
+EXECUTE of_107;
+RESET ROLE;
+SET flakeid.node = '200-300';
+EXECUTE of_107;
+SET flakeid.node = 107;
+EXECUTE of_107;
+SET flakeid.node = 'auto';
+EXECUTE of_107;
+DEALLOCATE of_107;
+DROP ROLE regress_flakeid_shard;
+RESET flakeid.layout;
+RESET flakeid.node;
+
 DROP TABLE began, f, b, by_trigger, log_of_trigger, ranged, hashed, holder, with_domain, of_twitter CASCADE;
 DROP DOMAIN order_id;
 DROP FUNCTION all_good, give_ids, log_ids;

@@ -237,6 +237,17 @@ SELECT lease_end < pg_catalog.now() + interval '1 min' AS unharmed FROM flake_le
 RESET search_path;
 DROP SCHEMA hostile CASCADE;
 
+-- The history of a node is kept small; its latest lease stays.
+SELECT flake_lease_realm_set('history', nodes => 2);
+SELECT node FROM flake_lease_acquire('history', 'other', '10 s', 1);
+DO $$
+BEGIN
+    FOR i IN 1 .. 50 LOOP
+        PERFORM flake_lease_release(token, lease_start - interval '1 s') FROM flake_lease_acquire('history', 'holder ' || i, '10 s', 0);
+    END LOOP;
+END $$;
+SELECT node, count(*), (array_agg(holder ORDER BY acquired_at DESC))[1] AS latest FROM flake_leases WHERE realm = 'history' GROUP BY node ORDER BY node;
+
 -- Settings of the generator's side.
 SELECT context, setting FROM pg_settings WHERE name = 'flakeid.coordinator';
 \set VERBOSITY default

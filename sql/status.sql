@@ -11,6 +11,9 @@ CREATE EXTENSION flakeid;
 
 SELECT name, layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM flake_layouts;
 
+-- How many nodes make 1, 10 and 100 million ids a second; null where a layout has not got them.
+SELECT name, nodes_for_1m, nodes_for_10m, nodes_for_100m FROM flake_layouts;
+
 -- A layout prints back as its normal text, and that text is its own normal text.
 SELECT name FROM flake_layouts WHERE (flake_layout(layout_text)).layout_text <> layout_text;
 SELECT layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM unnest(ARRAY[

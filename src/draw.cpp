@@ -113,60 +113,6 @@ void let_others_first(const Generator& g, const Draw& d, int64_t now_us)
     several_from_us = now_us + Min(share_us, settings.max_ahead_us / 2);
 }
 
-// The step from the last word of g.slot, read before.
-Draw next(Generator& g, uint64_t last, Want want)
-{
-    if (unlikely(g.shape.has_back)) {
-        pg_read_barrier();
-        g.limits.others_ahead = pg_atomic_read_u64(&g.slot->most_ahead);
-    }
-    return step(last, g.shape, g.limits, want);
-}
-
-// The tick of the next id of g.node, or UINT64_MAX.
-uint64_t next_tick(Generator& g, Want want)
-{
-    const uint64_t last = pg_atomic_read_u64(&g.slot->word);
-    if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g.lease, last))) {
-        return UINT64_MAX;
-    }
-    const Draw d = next(g, last, want);
-    const bool some = d.verdict == Verdict::issue || d.verdict == Verdict::extend;
-    return some ? word_tick(g.shape, d.word) : UINT64_MAX;
-}
-
-// Moves on to a node of the span whose tick has room, or whose next id lies least far ahead. False
-// when that is the one where it is.
-bool move_on(Generator& g, Want want)
-{
-    const uint32_t start = g.node;
-    uint32_t best = start;
-    uint64_t least = next_tick(g, want);
-    for (uint32_t node = start == g.span.last ? g.span.first : start + 1; node != start;
-         node = node == g.span.last ? g.span.first : node + 1) {
-        if (!set_node(g, node)) {
-            if (g.lease.entry != nullptr) {
-                continue; // its lease is not held yet
-            }
-            if (node < start) {
-                break;
-            }
-            node = g.span.last; // no slot is left: those before have theirs
-            continue;
-        }
-        const uint64_t tick = next_tick(g, want);
-        if (tick <= g.limits.now) {
-            return true;
-        }
-        if (tick < least) {
-            best = node;
-            least = tick;
-        }
-    }
-    (void)set_node(g, best);
-    return best != start;
-}
-
 // There was a coordinator a moment ago, or this session has not seen yet that there is one.
 void await_open_slot(Waiting& waiting)
 {
@@ -245,9 +191,10 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     if (unlikely(g.lease.entry != nullptr)) {
         if (unlikely(!lease_holds(g.lease, last))) {
             view_lease(g);
-            const bool elsewhere = g.lease.end_us == 0 && g.span.first != g.span.last &&
-                                   lease_failing(g.lease.entry) && move_on(g, want);
-            if (g.lease.end_us == 0 && !elsewhere) {
+            if (g.lease.end_us == 0 && is_span(g) && lease_failing(g.lease.entry)) {
+                move_on(g, want, UINT64_MAX);
+            }
+            if (g.lease.end_us == 0) {
                 await_lease(g, now_us, waiting);
             }
             return false;
@@ -256,12 +203,11 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         await_open_slot(waiting);
         return false;
     }
-    const Draw d = next(g, last, want);
+    const Draw d = next_draw(g, last, want);
     attempt->draw = d;
-    if (unlikely(g.span.first != g.span.last) &&
-        (d.verdict == Verdict::wait ||
-         (d.verdict == Verdict::issue && word_tick(g.shape, d.word) > g.limits.now)) &&
-        move_on(g, want)) {
+    if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&
+        word_tick(g.shape, d.word) > Max(g.round.level, g.limits.now)) {
+        move_on(g, want, word_tick(g.shape, d.word));
         return false;
     }
     if (unlikely(d.verdict != Verdict::issue) ||
@@ -291,7 +237,7 @@ void draw_could(Generator& g)
 Draw draw(Generator& g, Want want)
 {
     Waiting waiting;
-    if (unlikely(g.span.first != g.span.last) && !want.in_one_tick) {
+    if (unlikely(is_span(g)) && !want.in_one_tick) {
         want.count = static_cast<uint32_t>(Min(want.count, max_sequence(g.shape) + 1)); // a tick's
     }
     for (;;) {
@@ -342,6 +288,7 @@ Draw draw(Generator& g, Want want)
             }
             return d;
         }
+        step_aside(g);
     }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "settled.hpp"
+#include "span.hpp"
 
 namespace flakeid {
 
@@ -42,6 +43,10 @@ inline uint64_t draw_one(Generator& g)
                 Assert(word_tick(g.shape, word) == g.limits.now);
                 count_issued(1);
                 return word;
+            }
+            if (unlikely(is_span(g))) {
+                step_aside(g);
+                break;
             }
         }
     }

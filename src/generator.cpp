@@ -4,6 +4,7 @@
 #include "clock_watch.hpp"
 #include "conninfo.hpp"
 #include "core/settled.hpp"
+#include "granted.hpp"
 #include "lease_settings.hpp"
 #include "messages.hpp"
 #include "node.hpp"
@@ -22,8 +23,6 @@ namespace {
 // short to tell with it are told with the wall clock alone.
 constexpr int64_t coarse_lag_us = 50 * us_per_ms;
 constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
-
-constexpr int64_t warned_before_end_us = 3 * 365 * us_per_day;
 
 uint64_t clamp_tick(const WordShape& shape, int64_t tick)
 {
@@ -133,19 +132,7 @@ bool set_lease(Generator& g, uint32_t node, bool or_none)
     return true;
 }
 
-void warn_near_end(const Generator& g)
-{
-    static bool warned;
-    const int64_t end = end_us(g.layout);
-    const int64_t now_us = wall_us();
-    if (!warned && now_us < end && end - now_us < warned_before_end_us) {
-        warned = true;
-        ereport(WARNING, errmsg("layout \"%s\" will be full on %s", g.name, moment_text(end)),
-                errhint("Plan the move to another layout; see view flake_layouts."));
-    }
-}
-
-void set_span(Generator& g)
+void set_span(Generator& g, const int32_t* of_node)
 {
     const NodeSpan span = configured_span(g.layout);
     if (span.problem != nullptr) {
@@ -155,13 +142,17 @@ void set_span(Generator& g)
                     ? errhint("Set flakeid.coordinator, or flakeid.node to a number.")
                     : errhint("Set flakeid.node to a number."));
     }
-    if (span.last > g.layout.max_node) {
-        throw_node_out_of_range(span.last, g.layout, g.name);
-    }
     // Further nodes serve flakeid.layout only, so that nobody takes generators from it.
-    const bool spread = same_layout(g.layout, settings.layout);
-    g.span.first = span.first;
-    g.span.last = spread ? span.last : span.first;
+    g.granted = {span.first, same_layout(g.layout, settings.layout) ? span.last : span.first};
+    if (g.granted.last > g.layout.max_node) {
+        throw_node_out_of_range(g.granted.last, g.layout, g.name);
+    }
+    g.span = g.granted;
+    if (of_node != nullptr) {
+        require_granted(g.layout, g.name, span, *of_node);
+        g.span.first = g.span.last = static_cast<uint32_t>(*of_node);
+    }
+    g.round = {0, UINT64_MAX, g.span.first, g.span.last - g.span.first};
 }
 
 // Whatever else is drawn in this database, ids of flakeid.layout come first.
@@ -186,7 +177,8 @@ void refuse_ids_of_settings(const Generator& g)
 
 // g.layout, g.name and g.preset are set. g.generation is set last, by the caller: an error leaves
 // the generator unmade. It is the one from before, since looking into catalogs may raise it.
-void make(Generator& g)
+// `of_node`: the node that the caller named, or nullptr.
+void make(Generator& g, const int32_t* of_node = nullptr)
 {
     require_good_settings();
     require_good_node();
@@ -202,7 +194,7 @@ void make(Generator& g)
     if (wall_us() >= end_us(g.layout)) {
         throw_exhausted(g.layout, g.name, g.preset);
     }
-    set_span(g);
+    set_span(g, of_node);
     if (!g.of_settings) {
         refuse_ids_of_settings(g);
     }
@@ -231,10 +223,24 @@ void make(Generator& g)
         set_slot(g, g.span.first, &no_slot);
         view_lease(g);
     } else {
+        if (find_slot(g, g.span.first) == nullptr) {
+            throw_no_room_for_span();
+        }
         set_slot(g, g.span.first, find_slot(g, g.span.first));
     }
     stats_begin();
-    warn_near_end(g);
+    warn_near_end(g.layout, g.name);
+}
+
+void begin_named(Generator& g, const char* name, size_t length, bool of_settings)
+{
+    g.generation = 0;
+    g.of_settings = of_settings;
+    g.name = name;
+    const LayoutError error = parse_layout_or_preset(name, length, &g.layout, &g.preset);
+    if (error.status != LayoutStatus::ok) {
+        throw_bad_layout(error, name, length);
+    }
 }
 
 bool anybody_may_use(const Layout& layout)
@@ -268,7 +274,7 @@ Stamp stamp_of_word(const Generator& g, uint64_t word)
 
 Slot* find_slot(const Generator& g, uint32_t node)
 {
-    return take_slot({&g.layout, g.name, node, g.of_settings, node != g.span.first});
+    return take_slot({&g.layout, g.name, node, g.of_settings, node != g.granted.first});
 }
 
 void view_lease(Generator& g)
@@ -330,13 +336,7 @@ void make_configured()
 void make_named(Generator& g, const char* name, size_t length)
 {
     const uint64_t generation = settings.generation;
-    g.generation = 0;
-    g.of_settings = false;
-    g.name = name;
-    const LayoutError error = parse_layout_or_preset(name, length, &g.layout, &g.preset);
-    if (error.status != LayoutStatus::ok) {
-        throw_bad_layout(error, name, length);
-    }
+    begin_named(g, name, length, false);
     if (g.preset == nullptr && !anybody_may_use(g.layout) && !superuser()) {
         ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                 errmsg("permission denied to generate ids with layout \"%s\"", name),
@@ -349,6 +349,24 @@ void make_named(Generator& g, const char* name, size_t length)
     make(g);
     g.user = GetUserId();
     g.generation = generation;
+}
+
+void make_of_node(Generator& g, const char* name, size_t length, int32_t node)
+{
+    const uint64_t generation = settings.generation;
+    begin_named(g, name, length, true);
+    make(g, &node);
+    g.user = GetUserId();
+    g.generation = generation;
+}
+
+void change_node(Generator& g, int32_t node)
+{
+    require_granted(g.layout, g.name, {g.granted.first, g.granted.last, nullptr}, node);
+    g.span.first = g.span.last = static_cast<uint32_t>(node);
+    if (!set_node(g, g.span.first) && g.lease.entry == nullptr) {
+        throw_no_room_for_span();
+    }
 }
 
 void refresh_limits(Generator& g, int64_t now_us)

@@ -39,6 +39,15 @@ struct Span {
     uint32_t first, last;
 };
 
+// A session's way round the nodes of a span. It stays with a node while that has an id in a tick up
+// to `level`, and no node was seen to have an earlier one than that left.
+struct SpanRound {
+    uint64_t level;
+    uint64_t least;     // of the next ticks that were seen since the level was raised
+    uint32_t best;      // where that was
+    uint32_t unvisited; // nodes that were not looked at since
+};
+
 // Of ids that can have no settled mark.
 constexpr uint64_t never_marked = UINT64_MAX;
 
@@ -61,8 +70,10 @@ struct Generator {
     EarlyExtension early;
     Cache cache;
     HeldLease lease;
-    Span span;
+    Span granted;  // by flakeid.node
+    Span span;     // that, or the one node that the caller named
     uint32_t node; // of the span, where this session is
+    SpanRound round;
 
     Oid user;         // who it was made for
     bool of_settings; // flakeid.layout, rather than a layout that was named
@@ -87,6 +98,12 @@ inline Generator& configured_generator()
 // generate with it.
 void make_named(Generator& generator, const char* name, size_t length);
 
+// The same for one node of flakeid.layout. An error when flakeid.node does not have it.
+void make_of_node(Generator& generator, const char* name, size_t length, int32_t node);
+
+// Goes on with another such node.
+void change_node(Generator& generator, int32_t node);
+
 inline bool still_good(const Generator& generator)
 {
     return generator.generation == settings.generation && generator.user == GetUserId();
@@ -95,7 +112,7 @@ inline bool still_good(const Generator& generator)
 // Brings generator.limits up to date.
 void refresh_limits(Generator& generator, int64_t now_us);
 
-// The slot of one node of the span; nullptr when only spare slots are left for it. An error when
+// The slot of one node; nullptr when only spare slots are left for it. An error when
 // another layout's slots are in its way.
 Slot* find_slot(const Generator& generator, uint32_t node);
 
@@ -106,10 +123,15 @@ void view_lease(Generator& generator);
 // yet.
 bool set_node(Generator& generator, uint32_t node);
 
+inline bool is_span(const Generator& generator)
+{
+    return generator.span.first != generator.span.last;
+}
+
 // The first moment of a word's tick, and its stamp.
 int64_t word_start_us(const Generator& generator, uint64_t word);
 Stamp stamp_of_word(const Generator& generator, uint64_t word);
 
-static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, Generator>);
+static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);
 
 } // namespace flakeid

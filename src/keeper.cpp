@@ -1,10 +1,12 @@
 // The keeper of leases: a background worker, attached to no database, that takes the leases that
 // sessions want from the coordinator, renews them at a third of their length, and gives them back
-// at a clean stop. It holds no lock while it waits; all its waits end when its latch is set.
+// at a clean stop. It connects, asks what is due and leaves, so that one coordinator serves
+// thousands. It holds no lock while it waits; all its waits end when its latch is set.
 //
 // Whatever the coordinator answers, and whatever goes wrong in the keeper itself, is a failed
 // attempt: it is told to the sessions and tried again later. The keeper never ends because of it.
 #include "clock.hpp"
+#include "core/cadence.hpp"
 #include "messages.hpp"
 #include "node.hpp"
 #include "lease.hpp"
@@ -13,6 +15,7 @@
 #include "worker.hpp"
 
 extern "C" {
+#include "common/pg_prng.h"
 #include "libpq/pqsignal.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -24,19 +27,10 @@ namespace flakeid {
 namespace {
 
 constexpr int64_t release_limit_us = 3 * us_per_s; // of all releases at a stop, together
-constexpr int64_t first_backoff_us = 100 * us_per_ms;
-constexpr int64_t last_backoff_us = 5 * us_per_s;
 constexpr int64_t longest_sleep_us = 60 * us_per_s;
 constexpr int64_t idle_limit_us = 3600 * us_per_s; // an unused lease is given back
 constexpr int64_t patience_us = 3 * us_per_s;      // a node that was given back is free by then
-constexpr int64_t least_renewal_us = 500 * us_per_ms;
-
-// When to try something again, on the steady clock.
-struct Attempts {
-    int64_t due_us; // 0: at once
-    int64_t backoff_us;
-};
-static_assert(is_plain<Attempts>);
+constexpr int64_t linger_us = us_per_s; // a connection is kept while something is due that soon
 
 // What the keeper remembers of one lease.
 struct Care {
@@ -59,19 +53,25 @@ struct Keeper {
 static_assert(is_plain<Keeper>);
 Keeper keeper;
 
-void postpone(Attempts& attempts)
+double chance()
 {
-    attempts.backoff_us =
-        attempts.backoff_us == 0 ? first_backoff_us : Min(2 * attempts.backoff_us, last_backoff_us);
-    attempts.due_us = steady_us() + attempts.backoff_us;
+    return pg_prng_double(&pg_global_prng_state);
 }
 
-// At a third of the length; earlier when the coordinator's clock is behind this server's.
 void plan_renewal(Care& care, int64_t end_us)
 {
-    const int64_t left_us = Max(least_renewal_us, (end_us - wall_us()) / 2);
-    care.attempts.backoff_us = 0;
-    care.attempts.due_us = steady_us() + Min(lease_settings.ttl_s * us_per_s / 3, left_us);
+    const int64_t wait_us =
+        renewal_wait_us(lease_settings.ttl_s * us_per_s, end_us - wall_us(), chance());
+    care.attempts = {steady_us() + wait_us, 0};
+}
+
+// The log says it once.
+void note_away()
+{
+    if (!keeper.away && !worker_stopping) {
+        keeper.away = true;
+        log_away(keeper.coordinator.text);
+    }
 }
 
 // True with a connection. One line in the log for each change.
@@ -85,20 +85,13 @@ bool connected()
         keeper.connecting = Attempts{};
         if (keeper.away) {
             keeper.away = false;
-            ereport(LOG, errmsg("coordinator of leases \"%s\" is back",
-                                lease_settings.coordinator_name));
+            log_back();
         }
         return true;
     }
     if (!worker_interrupted()) {
-        postpone(keeper.connecting);
-        if (!keeper.away && !worker_stopping) {
-            keeper.away = true;
-            ereport(LOG,
-                    errmsg("coordinator of leases \"%s\" cannot be reached",
-                           lease_settings.coordinator_name),
-                    errdetail("%s.", c.text));
-        }
+        postpone(keeper.connecting, steady_us(), chance());
+        note_away();
     }
     return false;
 }
@@ -115,14 +108,13 @@ void fail(Lease* lease, Care& care)
         care.attempts.due_us = steady_us() + first_backoff_us;
         return;
     }
-    if (!lease_failing(lease) && !keeper.away) {
-        ereport(
-            LOG,
-            errmsg("coordinator of leases \"%s\" gives no lease", lease_settings.coordinator_name),
-            errdetail("%s.", c.text));
+    if (c.trouble == Trouble::away) {
+        note_away();
+    } else if (!lease_failing(lease)) {
+        log_no_lease(c.text);
     }
     lease_set_trouble(lease, c.trouble, c.text);
-    postpone(care.attempts);
+    postpone(care.attempts, steady_us(), chance());
 }
 
 // Tells the coordinator the last moment of a lease that is closed. What is not told runs out.
@@ -236,6 +228,15 @@ bool is_idle(Lease* lease, Care& care)
     return steady_us() - static_cast<int64_t>(pg_atomic_read_u64(&lease->used_at)) > idle_limit_us;
 }
 
+// Leases that were granted one after the other come to be renewed on one connection.
+bool renewal_due(const Care& care, int64_t steady)
+{
+    const int64_t wait_us = care.attempts.due_us - steady;
+    return wait_us <= 0 ||
+           (keeper.coordinator.connection != nullptr && care.attempts.backoff_us == 0 &&
+            renews_early(lease_settings.ttl_s * us_per_s, wait_us));
+}
+
 // One look at a lease. Returns when the next is due, on the steady clock.
 int64_t attend(Lease* lease, Care& care)
 {
@@ -263,7 +264,7 @@ int64_t attend(Lease* lease, Care& care)
         care.refused = false;
         care.attempts.due_us = 0;
         return 0;
-    } else if (!care.refused && steady >= care.attempts.due_us) {
+    } else if (!care.refused && renewal_due(care, steady)) {
         renew(lease, care);
     }
     const auto new_end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
@@ -314,8 +315,8 @@ void take_settings()
     keeper.serving = true;
 }
 
-// Looks at all leases. Returns when the next look is due, on the steady clock.
-int64_t attend_all()
+// Looks at all leases once. Returns when the next look is due, on the steady clock.
+int64_t attend_each()
 {
     LeaseTable* table = shared_leases();
     int64_t next_us = steady_us() + (keeper.serving ? longest_sleep_us : us_per_s);
@@ -329,10 +330,24 @@ int64_t attend_all()
         if (!survives([&] { due_us = attend(lease, care); })) {
             coordinator_disconnect(keeper.coordinator);
             lease_set_trouble(lease, Trouble::failed, "an error, see the server's log");
-            postpone(care.attempts);
+            postpone(care.attempts, steady_us(), chance());
             due_us = care.attempts.due_us;
         }
         next_us = Min(next_us, due_us);
+    }
+    return next_us;
+}
+
+// Looks at all leases, and leaves the coordinator. Returns the same.
+int64_t attend_all()
+{
+    const bool was_connected = keeper.coordinator.connection != nullptr;
+    int64_t next_us = attend_each();
+    if (!was_connected && keeper.coordinator.connection != nullptr) {
+        next_us = attend_each(); // those before the one that it was made for may be renewed along
+    }
+    if (next_us - steady_us() > linger_us) {
+        coordinator_disconnect(keeper.coordinator);
     }
     return next_us;
 }

@@ -3,25 +3,11 @@
 #include "clock.hpp"
 #include "settings.hpp"
 #include "slots.hpp"
+#include "stats.hpp"
 
 namespace flakeid {
 
 namespace {
-
-// Does something under the lock that guards the table. It must not wait or raise an error.
-template <typename Action>
-auto locked(LWLockMode mode, Action action)
-{
-    LWLockAcquire(AddinShmemInitLock, mode);
-    auto result = action();
-    LWLockRelease(AddinShmemInitLock);
-    return result;
-}
-
-int index_of(const Lease* lease)
-{
-    return static_cast<int>(lease - shared_leases()->leases);
-}
 
 // The largest node counts only where any will do.
 bool wants(const Lease& lease, uint32_t node, uint32_t max_node)
@@ -87,28 +73,6 @@ int64_t last_moment(const Slot& slot, int64_t lease_end_us)
     return key.epoch_us + static_cast<int64_t>(tick + 1) * key.tick_us - 1;
 }
 
-const char* kind_of(Trouble trouble)
-{
-    switch (trouble) {
-    case Trouble::none:
-        break;
-    case Trouble::away:
-        return "The coordinator cannot be reached";
-    case Trouble::in_use:
-        return "Another holder has the node";
-    case Trouble::refused:
-        return "The coordinator refused";
-    case Trouble::nonsense:
-        return "The coordinator gave an answer that is none";
-    case Trouble::ended:
-        return "The coordinator gave a lease that has ended by this server's clock";
-    case Trouble::failed:
-    case Trouble::interrupted:
-        return "The keeper of leases failed";
-    }
-    return "There was no answer yet";
-}
-
 } // namespace
 
 Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none)
@@ -128,6 +92,24 @@ Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none)
                 errhint("Use fewer nodes. A lease that was not used for an hour is given back."));
     }
     return lease;
+}
+
+uint32_t leasable_nodes(uint32_t first_node, uint32_t last_node)
+{
+    LeaseTable* table = shared_leases();
+    return locked(LW_SHARED, [&] {
+        uint32_t known = 0;
+        uint32_t held = 0;
+        uint32_t room = 0;
+        for (Lease& lease : table->leases) {
+            const bool ours =
+                lease.in_use && lease.wanted >= first_node && lease.wanted <= last_node;
+            known += ours ? 1 : 0;
+            held += ours && lease.trouble != Trouble::in_use ? 1 : 0;
+            room += lease.in_use ? 0 : 1;
+        }
+        return held + Min(room, last_node - first_node + 1 - known);
+    });
 }
 
 LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node)
@@ -173,37 +155,6 @@ void lease_touch(Lease* lease)
 bool lease_failing(const Lease* lease)
 {
     return locked(LW_SHARED, [&] { return lease->trouble != Trouble::none; });
-}
-
-LeaseStory lease_coordinator()
-{
-    char name[coordinator_name_size];
-    const LeaseTable* table = shared_leases();
-    locked(LW_SHARED, [&] { return strlcpy(name, table->coordinator, sizeof name); });
-    const char* full = psprintf("Coordinator \"%s\"", name);
-    return {client_sees_settings() ? full : "The coordinator", full};
-}
-
-const char* lease_told(const Lease* lease)
-{
-    auto* text = static_cast<char*>(palloc0(trouble_text_size));
-    const LeaseTable* table = shared_leases();
-    const Trouble trouble = locked(LW_SHARED, [&] {
-        for (const LeaseText& kept : table->texts) {
-            if (kept.lease == index_of(lease)) {
-                strlcpy(text, kept.text, trouble_text_size);
-            }
-        }
-        return lease->trouble;
-    });
-    return trouble == Trouble::none ? "no answer yet" : text[0] != '\0' ? text : kind_of(trouble);
-}
-
-LeaseStory lease_story(const Lease* lease)
-{
-    const Trouble trouble = locked(LW_SHARED, [&] { return lease->trouble; });
-    const char* full = psprintf("%s: %s", lease_coordinator().for_log, lease_told(lease));
-    return {client_sees_settings() ? full : kind_of(trouble), full};
 }
 
 void lease_begin_force()
@@ -252,6 +203,8 @@ void lease_grant(Lease* lease, const Grant& grant)
         pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(grant.end_us));
         return true;
     });
+    lease_note_answer();
+    count_grant();
 }
 
 void lease_extend(Lease* lease, int64_t end_us)
@@ -263,6 +216,8 @@ void lease_extend(Lease* lease, int64_t end_us)
         pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(end_us));
         return true;
     });
+    lease_note_answer();
+    count_renewal();
 }
 
 int64_t lease_close(Lease* lease)
@@ -288,25 +243,6 @@ void lease_forget(Lease* lease)
     locked(LW_EXCLUSIVE, [&] {
         lease->in_use = false;
         return true;
-    });
-}
-
-void lease_set_trouble(Lease* lease, Trouble trouble, const char* text)
-{
-    LeaseTable* table = shared_leases();
-    const int index = index_of(lease);
-    locked(LW_EXCLUSIVE, [&] {
-        lease->trouble = trouble;
-        LeaseText* kept = nullptr;
-        for (LeaseText& other : table->texts) {
-            kept = other.lease == index ? &other : kept;
-        }
-        if (kept == nullptr) {
-            kept = &table->texts[table->next_text];
-            table->next_text = (table->next_text + 1) % lease_text_count;
-        }
-        kept->lease = index;
-        return strlcpy(kept->text, text, sizeof kept->text);
     });
 }
 

@@ -29,6 +29,10 @@ struct LeaseView {
 // error, or with `or_none` nullptr.
 Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none);
 
+// How many nodes of a span this server has leases of, or may ask for: another holder has not got
+// them, as far as it was told, and its table has room.
+uint32_t leasable_nodes(uint32_t first_node, uint32_t last_node);
+
 // The lease as it is now.
 LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node);
 
@@ -56,6 +60,25 @@ const char* lease_told(const Lease* lease);
 
 // What a message calls the coordinator: its hosts and database, never the whole connection string.
 LeaseStory lease_coordinator();
+
+// How the coordinator does, as far as the keeper asked it; moments on the wall clock, 0: none.
+struct CoordinatorReport {
+    int64_t answered_us; // last
+    int64_t silent_us;   // since when it does not answer; 0: it does
+    int64_t failed_us;   // the last attempt that failed, and why, for this user; palloc'ed
+    const char* failed;
+};
+CoordinatorReport report_coordinator();
+
+// One of the server's leases, from 0 to max_leases. False when that place is not in use.
+struct LeaseReport {
+    uint32_t wanted; // node, or any_node
+    uint32_t node;   // that is or was held
+    int64_t end_us;  // 0: not held
+    int64_t last_end_us;
+    const char* story; // why it is not held, for this user; palloc'ed
+};
+bool report_lease(int place, LeaseReport* report);
 
 // The lease of a generator's node, as its limits were made from it.
 struct HeldLease {
@@ -99,9 +122,15 @@ int64_t lease_close(Lease* lease);
 void lease_forget(Lease* lease);
 // Remembers why it is not held or not renewed, until it is. `text` is plain (plain_text()).
 void lease_set_trouble(Lease* lease, Trouble trouble, const char* text);
+// The coordinator answered.
+void lease_note_answer();
+// A line in the log each: the coordinator cannot be reached, can be again, gives no lease.
+void log_away(const char* why);
+void log_back();
+void log_no_lease(const char* why);
 // The words of its node, added up: another number when one was issued since.
 uint64_t lease_words(const Lease* lease);
 
-static_assert(is_plain<LeaseView, LeaseStory, HeldLease>);
+static_assert(is_plain<LeaseView, LeaseStory, HeldLease, CoordinatorReport, LeaseReport>);
 
 } // namespace flakeid

@@ -41,6 +41,12 @@ struct LeaseTable {
     char coordinator[coordinator_name_size];
     int next_text; // that is written next
     LeaseText texts[lease_text_count];
+    // What the keeper met, on the wall clock. 0: nothing yet.
+    int64_t answered_us; // when the coordinator answered last
+    int64_t silent_us;   // since when it does not; 0: it does
+    int64_t failed_us;   // the last attempt that failed, and why
+    Trouble failed;
+    char failed_text[trouble_text_size];
     Lease leases[max_leases];
 };
 
@@ -48,5 +54,15 @@ void lease_table_init();
 LeaseTable* shared_leases();
 
 static_assert(is_plain<Lease, LeaseText, LeaseTable>);
+
+// Does something under the lock that guards the table. It must not wait or raise an error.
+template <typename Action>
+auto locked(LWLockMode mode, Action action)
+{
+    LWLockAcquire(AddinShmemInitLock, mode);
+    auto result = action();
+    LWLockRelease(AddinShmemInitLock);
+    return result;
+}
 
 } // namespace flakeid

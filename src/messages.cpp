@@ -12,6 +12,8 @@ constexpr char example_hint[] =
     "options, "
     "such as \"time:41:1ms node:10 sequence:12 epoch=2024-01-01T00:00:00Z\".";
 
+constexpr int64_t warned_before_end_us = 3 * 365 * us_per_day;
+
 } // namespace
 
 LayoutMessage describe(const LayoutError& error, const char* text, size_t length)
@@ -159,6 +161,18 @@ void throw_exhausted(const Layout& layout, const char* name, const Preset* prese
         : successor != nullptr
             ? errhint("Use another layout, such as the preset %s.", successor)
             : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
+}
+
+void warn_near_end(const Layout& layout, const char* name)
+{
+    static bool warned;
+    const int64_t end = end_us(layout);
+    const int64_t now_us = wall_us();
+    if (!warned && now_us < end && end - now_us < warned_before_end_us) {
+        warned = true;
+        ereport(WARNING, errmsg("layout \"%s\" will be full on %s", name, moment_text(end)),
+                errhint("Plan the move to another layout; see view flake_layouts."));
+    }
 }
 
 char* layout_text(const Layout& layout)

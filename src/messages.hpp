@@ -24,6 +24,9 @@ LayoutError parse_layout_or_preset(const char* text, size_t length, Layout* layo
 [[noreturn]] void throw_exhausted(const Layout& layout, const char* name, const Preset* preset);
 [[noreturn]] void throw_outside_layout(int64_t id, const char* name);
 
+// A warning, once a session, when the layout is full soon.
+void warn_near_end(const Layout& layout, const char* name);
+
 // The normal text of a layout, palloc'ed.
 char* layout_text(const Layout& layout);
 

@@ -227,6 +227,16 @@ void slots_init()
     shared.add();
 }
 
+void throw_no_room_for_span()
+{
+    ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+            errmsg("all %d generators that the nodes of spans may have are taken",
+                   max_slots - spare_slots),
+            errdetail("Every combination of layout and node that was used since the server's start "
+                      "takes one."),
+            errhint("Spread the nodes over several servers, or restart the server."));
+}
+
 uint64_t slot_tick(const SlotKey& key, uint64_t word)
 {
     const uint64_t tick = word >> key.sequence_bits;
@@ -269,6 +279,23 @@ Slot* take_slot(const SlotWanted& wanted)
         throw_all_taken();
     }
     return full ? nullptr : slot;
+}
+
+uint32_t slots_for_span(const Layout& layout, uint32_t first_node, uint32_t last_node)
+{
+    SlotKey key = slot_key(layout, 0);
+    uint32_t count;
+    const Slot* slots = taken_slots(&count);
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t node = slots[i].node;
+        if (node >= first_node && node <= last_node && !slots[i].yielded) {
+            key.node = slots[i].key.node;
+            taken += same_key(slots[i].key, key) ? 1 : 0;
+        }
+    }
+    const uint32_t room = max_slots - spare_slots;
+    return Max(1, taken + (count < room ? room - count : 0));
 }
 
 Slot* taken_slots(uint32_t* count)

@@ -71,6 +71,12 @@ struct SlotWanted {
 // calls, whatever was first, and otherwise the first one counts.
 Slot* take_slot(const SlotWanted& wanted);
 
+// How many nodes of a span have a slot, or can have one.
+uint32_t slots_for_span(const Layout& layout, uint32_t first_node, uint32_t last_node);
+
+// There is no slot for a node of a span that the caller named.
+[[noreturn]] void throw_no_room_for_span();
+
 // All that were taken.
 Slot* taken_slots(uint32_t* count);
 

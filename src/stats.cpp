@@ -82,6 +82,21 @@ void count_extension()
     add(Counter::extensions, 1);
 }
 
+void count_grant()
+{
+    add(Counter::lease_grants, 1);
+}
+
+void count_renewal()
+{
+    add(Counter::lease_renewals, 1);
+}
+
+void count_lease_failure()
+{
+    add(Counter::lease_failures, 1);
+}
+
 void count_set_back(int64_t us)
 {
     add(Counter::set_backs, 1);

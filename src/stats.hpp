@@ -14,6 +14,9 @@ enum class Counter : int {
     set_backs, // of the wall clock, as far as they were seen
     largest_set_back_us,
     extensions, // of horizons
+    lease_grants,
+    lease_renewals,
+    lease_failures,
     end
 };
 constexpr int counters = static_cast<int>(Counter::end);
@@ -42,6 +45,9 @@ inline void count_issued(uint32_t count)
 void count_ahead(int64_t us);
 void count_wait(int64_t us);
 void count_extension();
+void count_grant();
+void count_renewal();
+void count_lease_failure();
 void count_set_back(int64_t us);
 
 // Adds up what this session issued.

@@ -54,6 +54,19 @@ FLAKEID_FUNCTION(flakeid_next)
     return Int64GetDatum(id_of_word(g, next_word(g)));
 }
 
+FLAKEID_FUNCTION(flakeid_next_of_node)
+{
+    auto& named = named_argument<Generator>(fcinfo, 0);
+    Generator& g = named.value;
+    const int32 node = PG_GETARG_INT32(1);
+    if (unlikely(!still_good(g))) {
+        make_of_node(g, named.name, named.length, node);
+    } else if (unlikely(g.node != static_cast<uint32_t>(node))) {
+        change_node(g, node);
+    }
+    return Int64GetDatum(id_of_word(g, next_word(g)));
+}
+
 FLAKEID_FUNCTION(flakeid_next_many)
 {
     if (SRF_IS_FIRSTCALL()) {

@@ -41,6 +41,22 @@ FLAKEID_FUNCTION(flakeid_stats)
     return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
 }
 
+FLAKEID_FUNCTION(flakeid_lease_stats)
+{
+    TupleDesc row;
+    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE) {
+        elog(ERROR, "return type must be a row type");
+    }
+    Stats* stats = shared_stats();
+    auto count = [&](Counter counter) {
+        return Int64GetDatum(static_cast<int64_t>(pg_atomic_read_u64(stats->of(counter))));
+    };
+    Datum values[] = {count(Counter::lease_grants), count(Counter::lease_renewals),
+                      count(Counter::lease_failures)};
+    bool nulls[lengthof(values)] = {};
+    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+}
+
 FLAKEID_FUNCTION(flakeid_stats_reset)
 {
     (void)fcinfo;

@@ -5,9 +5,11 @@
 #include "core/meet.hpp"
 #include "node.hpp"
 #include "lease.hpp"
+#include "lease_settings.hpp"
 #include "secret.hpp"
 #include "settings.hpp"
 #include "shared.hpp"
+#include "slots.hpp"
 
 extern "C" {
 #include "utils/array.h"
@@ -60,6 +62,62 @@ Datum names_of_presets(Wanted wanted)
         }
     }
     return PointerGetDatum(construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+// How many nodes of a span this server can use: those whose slots, or whose leases, are there or
+// have room.
+uint32_t usable_nodes(const Layout& layout, const NodeSpan& span)
+{
+    const uint32_t all = span.last - span.first + 1;
+    return has_coordinator() ? Min(all, leasable_nodes(span.first, span.last))
+                             : Min(all, slots_for_span(layout, span.first, span.last));
+}
+
+void add_row(ReturnSetInfo* result, const char* name, const char* value)
+{
+    Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(value)};
+    bool nulls[lengthof(values)] = {};
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+const char* how_it_answers(const CoordinatorReport& report)
+{
+    const char* last = report.answered_us == 0
+                           ? "it never answered"
+                           : psprintf("it answered last at %s", moment_text(report.answered_us));
+    return report.silent_us != 0
+               ? psprintf("does not answer since %s; %s", moment_text(report.silent_us), last)
+           : report.answered_us != 0
+               ? psprintf("answered last at %s", moment_text(report.answered_us))
+               : "was not asked yet";
+}
+
+const char* how_it_is_held(const LeaseReport& lease)
+{
+    return lease.end_us != 0 ? psprintf("until %s", moment_text(lease.end_us))
+           : lease.last_end_us != 0
+               ? psprintf("ended at %s. %s", moment_text(lease.last_end_us), lease.story)
+               : psprintf("not held. %s", lease.story);
+}
+
+// What the server knows of its coordinator and its leases.
+void add_leases(ReturnSetInfo* result)
+{
+    const CoordinatorReport report = report_coordinator();
+    add_row(result, "coordinator", how_it_answers(report));
+    if (report.failed_us != 0) {
+        add_row(result, "last error of leases",
+                psprintf("%s: %s", moment_text(report.failed_us), report.failed));
+    }
+    for (int place = 0; place < max_leases; place++) {
+        LeaseReport lease;
+        if (report_lease(place, &lease)) {
+            const bool numbered = lease.end_us != 0 || lease.wanted != any_node;
+            add_row(result,
+                    numbered ? psprintf("lease of node %u", lease.node) : "lease of any node",
+                    how_it_is_held(lease));
+        }
+    }
 }
 
 } // namespace
@@ -117,11 +175,7 @@ FLAKEID_FUNCTION(flakeid_in_effect)
 {
     InitMaterializedSRF(fcinfo, 0);
     auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-    auto row = [&](const char* name, const char* value) {
-        Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(value)};
-        bool nulls[lengthof(values)] = {};
-        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-    };
+    auto row = [&](const char* name, const char* value) { add_row(result, name, value); };
     const Layout& layout = settings.layout;
     const NodeSpan span = configured_span(layout);
     const int64_t rate = ids_per_second(layout);
@@ -141,7 +195,14 @@ FLAKEID_FUNCTION(flakeid_in_effect)
     } else {
         row("node", span.first == span.last ? psprintf("%u", span.first)
                                             : psprintf("%u-%u", span.first, span.last));
-        row("ids per second", psprintf(INT64_FORMAT, rate * (span.last - span.first + 1)));
+        const uint32_t usable = usable_nodes(layout, span);
+        if (span.first != span.last) {
+            row("usable nodes", psprintf("%u", usable));
+        }
+        row("ids per second", psprintf(INT64_FORMAT, rate * usable));
+    }
+    if (has_coordinator()) {
+        add_leases(result);
     }
     row("secret", words_of(secret_source()));
     row("preloaded", shared_preloaded() ? "yes" : "no");

@@ -77,8 +77,8 @@ sub machine
 }
 
 # Starts a server. Options: `config`, lines of postgresql.conf; `pg_config`, of the PostgreSQL to
-# use; `extensions`, more trees to build and install; `installed`, true when that PostgreSQL has
-# flakeid installed already and is to be used as it is.
+# use; `tree`, of flakeid, this one if not given; `extensions`, more trees to build and install;
+# `installed`, true when that PostgreSQL has flakeid installed already and is to be used as it is.
 sub start
 {
 	my ($class, %option) = @_;
@@ -95,7 +95,7 @@ sub start
 	{
 		chomp($self->{$what} = output($self->{pg_config}, "--$what"));
 	}
-	$self->build($_) for $option{installed} ? () : $project, @{ $option{extensions} // [] };
+	$self->build($_) for $option{installed} ? () : $option{tree} // $project, @{ $option{extensions} // [] };
 	run(split(' ', $self->{cc}), qw(-O2 -fPIC -shared), "-I$self->{'includedir-server'}",
 		'-o', "$self->{dir}/floor.so", "$here/floor.c");
 

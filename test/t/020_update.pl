@@ -228,7 +228,7 @@ $node->command_ok([ 'pg_dump', '-d', $node->connstr('kept'), '-f', "$dir/old.sql
 # What is kept
 #
 my $rights = q{SELECT oid::regprocedure, proacl FROM pg_proc WHERE proname IN ('flake_decrypt', 'flake_lease_forget', 'flake_next', 'flake_lease_acquire', 'flake_lease_renew')
-	AND pronamespace = 'public'::regnamespace ORDER BY 1; SELECT relname, relacl FROM pg_class WHERE relname IN ('flake_status', 'flake_stats', 'flake_leases') ORDER BY 1};
+	AND pronamespace = 'public'::regnamespace AND oid::regprocedure::text <> 'flake_next(text,integer)' ORDER BY 1; SELECT relname, relacl FROM pg_class WHERE relname IN ('flake_status', 'flake_stats', 'flake_leases') ORDER BY 1};
 my $objects = q{SELECT classid, objid, pg_describe_object(classid, objid, 0) FROM pg_depend JOIN pg_extension e ON e.oid = refobjid AND extname = 'flakeid' WHERE deptype = 'e'
 	AND pg_describe_object(classid, objid, 0) !~ '^sequence|^cast from (integer|smallint) |flakeid|flake_lease_(clock|begin|seconds)\(|flake_(in_effect|stats_now|prepare|can_generate|preset_names|in_range_support)\(|table |type flake_lease_' ORDER BY 1, 2};
 my %was = (rights => $node->safe_psql('kept', $rights), leases => $node->safe_psql('kept', 'SELECT node, holder, role, lease_start, lease_end, acquired_at FROM flake_leases'));

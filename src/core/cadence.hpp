@@ -1,0 +1,35 @@
+// When a holder of leases asks its coordinator again. Pure: time and chance are arguments.
+//
+// Thousands that lost their coordinator together, or began together, must not come back together:
+// a part of every wait is left to chance, a number in [0, 1).
+#pragma once
+
+#include "plain.hpp"
+
+#include <cstdint>
+
+namespace flakeid {
+
+// When to try something again, on a clock that is never set back.
+struct Attempts {
+    int64_t due_us; // 0: at once
+    int64_t backoff_us;
+};
+static_assert(is_plain<Attempts>);
+
+constexpr int64_t first_backoff_us = 100000;
+constexpr int64_t last_backoff_us = 5000000;
+
+// After a failed attempt: twice as long as the time before at most, and half of that at least.
+void postpone(Attempts& attempts, int64_t steady_us, double chance);
+
+// How long after a grant or renewal the next renewal is due: at a third of the length at the
+// latest, and up to a quarter of that earlier; earlier still when the coordinator's clock is behind
+// this server's, so that less than the length is left.
+int64_t renewal_wait_us(int64_t length_us, int64_t left_us, double chance);
+
+// True when a lease that is due after `wait_us` may as well be renewed now, since there is a
+// connection: half of the time to its renewal has passed.
+bool renews_early(int64_t length_us, int64_t wait_us);
+
+} // namespace flakeid

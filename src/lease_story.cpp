@@ -1,0 +1,173 @@
+// What is told of leases: why one is missing, and how the coordinator does.
+#include "clock.hpp"
+#include "lease.hpp"
+#include "lease_settings.hpp"
+#include "messages.hpp"
+#include "settings.hpp"
+#include "stats.hpp"
+
+namespace flakeid {
+
+namespace {
+
+int index_of(const Lease* lease)
+{
+    return static_cast<int>(lease - shared_leases()->leases);
+}
+
+const char* kind_of(Trouble trouble)
+{
+    switch (trouble) {
+    case Trouble::none:
+        break;
+    case Trouble::away:
+        return "The coordinator cannot be reached";
+    case Trouble::in_use:
+        return "Another holder has the node";
+    case Trouble::refused:
+        return "The coordinator refused";
+    case Trouble::nonsense:
+        return "The coordinator gave an answer that is none";
+    case Trouble::ended:
+        return "The coordinator gave a lease that has ended by this server's clock";
+    case Trouble::failed:
+    case Trouble::interrupted:
+        return "The keeper of leases failed";
+    }
+    return "There was no answer yet";
+}
+
+// The two forms of what failed: `text` is for those who see settings alone.
+LeaseStory story_of(Trouble trouble, const char* text)
+{
+    const char* full = psprintf("%s: %s", lease_coordinator().for_log, text);
+    return {client_sees_settings() ? full : kind_of(trouble), full};
+}
+
+bool is_answer(Trouble trouble)
+{
+    return trouble == Trouble::in_use || trouble == Trouble::refused || trouble == Trouble::ended;
+}
+
+} // namespace
+
+LeaseStory lease_coordinator()
+{
+    char name[coordinator_name_size];
+    const LeaseTable* table = shared_leases();
+    locked(LW_SHARED, [&] { return strlcpy(name, table->coordinator, sizeof name); });
+    const char* full = psprintf("Coordinator \"%s\"", name);
+    return {client_sees_settings() ? full : "The coordinator", full};
+}
+
+const char* lease_told(const Lease* lease)
+{
+    auto* text = static_cast<char*>(palloc0(trouble_text_size));
+    const LeaseTable* table = shared_leases();
+    const Trouble trouble = locked(LW_SHARED, [&] {
+        for (const LeaseText& kept : table->texts) {
+            if (kept.lease == index_of(lease)) {
+                strlcpy(text, kept.text, trouble_text_size);
+            }
+        }
+        return lease->trouble;
+    });
+    return trouble == Trouble::none ? "no answer yet" : text[0] != '\0' ? text : kind_of(trouble);
+}
+
+LeaseStory lease_story(const Lease* lease)
+{
+    const Trouble trouble = locked(LW_SHARED, [&] { return lease->trouble; });
+    return story_of(trouble, lease_told(lease));
+}
+
+void lease_set_trouble(Lease* lease, Trouble trouble, const char* text)
+{
+    LeaseTable* table = shared_leases();
+    const int index = index_of(lease);
+    const int64_t now_us = wall_us();
+    locked(LW_EXCLUSIVE, [&] {
+        lease->trouble = trouble;
+        table->failed = trouble;
+        table->failed_us = now_us;
+        strlcpy(table->failed_text, text, sizeof table->failed_text);
+        if (is_answer(trouble)) {
+            table->answered_us = now_us;
+            table->silent_us = 0;
+        } else if (table->silent_us == 0 && trouble != Trouble::failed) {
+            table->silent_us = now_us;
+        }
+        LeaseText* kept = nullptr;
+        for (LeaseText& other : table->texts) {
+            kept = other.lease == index ? &other : kept;
+        }
+        if (kept == nullptr) {
+            kept = &table->texts[table->next_text];
+            table->next_text = (table->next_text + 1) % lease_text_count;
+        }
+        kept->lease = index;
+        return strlcpy(kept->text, text, sizeof kept->text);
+    });
+    count_lease_failure();
+}
+
+void lease_note_answer()
+{
+    LeaseTable* table = shared_leases();
+    locked(LW_EXCLUSIVE, [&] {
+        table->answered_us = wall_us();
+        table->silent_us = 0;
+        return true;
+    });
+}
+
+void log_away(const char* why)
+{
+    ereport(
+        LOG,
+        errmsg("coordinator of leases \"%s\" cannot be reached", lease_settings.coordinator_name),
+        errdetail("%s.", why));
+}
+
+void log_back()
+{
+    ereport(LOG, errmsg("coordinator of leases \"%s\" is back", lease_settings.coordinator_name));
+}
+
+void log_no_lease(const char* why)
+{
+    ereport(LOG,
+            errmsg("coordinator of leases \"%s\" gives no lease", lease_settings.coordinator_name),
+            errdetail("%s.", why));
+}
+
+CoordinatorReport report_coordinator()
+{
+    auto* text = static_cast<char*>(palloc0(trouble_text_size));
+    const LeaseTable* table = shared_leases();
+    CoordinatorReport report{};
+    const Trouble failed = locked(LW_SHARED, [&] {
+        report.answered_us = table->answered_us;
+        report.silent_us = table->silent_us;
+        report.failed_us = table->failed_us;
+        strlcpy(text, table->failed_text, trouble_text_size);
+        return table->failed;
+    });
+    report.failed = story_of(failed, text).for_user;
+    return report;
+}
+
+bool report_lease(int place, LeaseReport* report)
+{
+    const Lease* lease = &shared_leases()->leases[place];
+    const bool in_use = locked(LW_SHARED, [&] {
+        const uint64_t end_us = pg_atomic_read_u64(&shared_leases()->leases[place].end_us);
+        *report = LeaseReport{lease->wanted, lease->node, static_cast<int64_t>(end_us),
+                              lease->last_end_us, nullptr};
+        return lease->in_use;
+    });
+    report->story = in_use ? lease_story(lease).for_user : nullptr;
+    return in_use;
+}
+
+} // namespace flakeid

@@ -1,0 +1,89 @@
+#include "span.hpp"
+
+namespace flakeid {
+
+namespace {
+
+uint64_t tick_of_draw(const Generator& g, const Draw& d)
+{
+    return d.verdict == Verdict::exhausted ? UINT64_MAX : word_tick(g.shape, d.word);
+}
+
+// The tick of the next id of g.node, or UINT64_MAX.
+uint64_t next_tick(Generator& g, Want want)
+{
+    const uint64_t last = pg_atomic_read_u64(&g.slot->word);
+    if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g.lease, last))) {
+        return UINT64_MAX;
+    }
+    return tick_of_draw(g, next_draw(g, last, want));
+}
+
+uint32_t node_after(const Generator& g, uint32_t node)
+{
+    return node == g.span.last ? g.span.first : node + 1;
+}
+
+void begin_round(Generator& g)
+{
+    g.round.least = UINT64_MAX;
+    g.round.unvisited = g.span.last - g.span.first;
+}
+
+// Takes a further node of the span. False when there is no slot for it, or its lease is not held.
+bool take_further(Generator& g, uint32_t node)
+{
+    const bool taken = set_node(g, node);
+    if (!taken && g.lease.entry == nullptr) {
+        g.span.last = node - 1; // nor is there for those behind it
+        g.round.unvisited = Min(g.round.unvisited, g.span.last - g.span.first);
+    }
+    return taken;
+}
+
+} // namespace
+
+Draw next_draw(Generator& g, uint64_t last, Want want)
+{
+    if (unlikely(g.shape.has_back)) {
+        pg_read_barrier();
+        g.limits.others_ahead = pg_atomic_read_u64(&g.slot->most_ahead);
+    }
+    return step(last, g.shape, g.limits, want);
+}
+
+void move_on(Generator& g, Want want, uint64_t tick)
+{
+    const uint32_t start = g.node;
+    uint32_t node = start;
+    SpanRound& round = g.round;
+    for (;;) {
+        if (tick < round.least) {
+            round.least = tick;
+            round.best = node;
+        }
+        if (round.unvisited == 0) {
+            break;
+        }
+        round.unvisited--;
+        node = node_after(g, node);
+        tick = take_further(g, node) ? next_tick(g, want) : UINT64_MAX;
+        if (tick <= Max(round.level, g.limits.now)) {
+            return;
+        }
+        node = Min(node, g.span.last);
+    }
+    const bool none = round.least == UINT64_MAX;
+    (void)set_node(g, none ? start : round.best);
+    round.level = none ? 0 : round.least;
+    begin_round(g);
+}
+
+void step_aside(Generator& g)
+{
+    if (is_span(g) && g.lease.entry == nullptr && take_further(g, node_after(g, g.node))) {
+        begin_round(g);
+    }
+}
+
+} // namespace flakeid

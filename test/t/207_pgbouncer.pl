@@ -1,0 +1,66 @@
+# A coordinator behind PgBouncer in transaction mode: leases are taken, renewed and given back through
+# a few connections that many share.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use FlakeTest qw(write_file);
+use IPC::Run qw(start);
+use Leases;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
+plan skip_all => 'pgbouncer is not installed' if !$pgbouncer;
+
+my $coordinator = coordinator('coordinator');
+$coordinator->safe_psql('postgres', 'CREATE ROLE shop LOGIN IN ROLE flakeid_generator');
+my $dir = PostgreSQL::Test::Utils::tempdir_short();
+my $port = PostgreSQL::Test::Cluster::get_free_port();
+write_file("$dir/users", qq{"shop" ""\n});
+write_file("$dir/pgbouncer.ini", sprintf q{[databases]
+ids = host=%s port=%d dbname=postgres
+[pgbouncer]
+listen_addr =
+unix_socket_dir = %s
+listen_port = %d
+auth_type = any
+auth_file = %s/users
+pool_mode = transaction
+default_pool_size = 1
+logfile = %s/log
+}, $coordinator->host, $coordinator->port, $dir, $port, $dir, $dir);
+# auth_type any connects as whom the pool says.
+my $ini = slurp_file("$dir/pgbouncer.ini");
+$ini =~ s/dbname=postgres/dbname=postgres user=shop/;
+write_file("$dir/pgbouncer.ini", $ini);
+my ($out, $err) = ('', '');
+my $bouncer = start([ $pgbouncer, '-q', "$dir/pgbouncer.ini" ], '<', \undef, '>', \$out, '2>', \$err);
+ok(wait_until(sub { -S "$dir/.s.PGSQL.$port" }), 'PgBouncer runs') or diag $err;
+
+my $where = "host=$dir port=$port dbname=ids user=shop target_session_attrs=read-write";
+my @servers = map { generator("server$_", $coordinator, ttl => '6s', conninfo => $where) } 1 .. 3;
+for my $server (@servers)
+{
+	is(error_of($server), '', $server->name . ' has a lease');
+	add_ids($coordinator, $server->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 5000)') . "\n");
+}
+is($coordinator->safe_psql('postgres', q{SELECT count(*), count(DISTINCT node), string_agg(DISTINCT role, ' ') FROM flake_leases WHERE state = 'held'}),
+	'3|3|shop', 'three leases, in the role of the pool');
+ok(wait_until(sub { $coordinator->safe_psql('postgres', q{SELECT min(renewals) >= 2 FROM flake_leases WHERE state = 'held'}) eq 't' }), 'all are renewed');
+is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'shop'}), '1', 'over one connection');
+
+# The pool loses its server, and the coordinator comes back.
+$coordinator->restart;
+my $renewed = $coordinator->safe_psql('postgres', q{SELECT sum(renewals) FROM flake_leases});
+ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT sum(renewals) >= $renewed + 3 FROM flake_leases") eq 't' }), 'renewals go on after a restart of the coordinator');
+add_ids($coordinator, $_->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 5000)') . "\n") for @servers;
+leases_hold($coordinator, 'through PgBouncer', 30000);
+$_->stop for @servers;
+is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM flake_leases WHERE state = 'held'}), '0', 'a clean stop gives the nodes back');
+$bouncer->signal('INT');
+eval { $bouncer->finish };
+$coordinator->stop;
+done_testing();

@@ -1,0 +1,68 @@
+// When holders of leases ask again.
+#include "../../src/core/cadence.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace flakeid;
+
+namespace {
+
+constexpr int64_t s = 1000000;
+constexpr double chances[] = {0, 0.25, 0.5, 0.999999};
+
+TEST(Cadence, BackOffDoublesUpToItsEnd)
+{
+    for (const double chance : chances) {
+        Attempts attempts{0, 0};
+        int64_t expected = first_backoff_us;
+        for (int i = 0; i < 12; i++) {
+            postpone(attempts, 1000 * s, chance);
+            EXPECT_EQ(attempts.backoff_us, expected);
+            EXPECT_LE(attempts.due_us, 1000 * s + expected);
+            EXPECT_GE(attempts.due_us, 1000 * s + expected / 2);
+            expected = 2 * expected < last_backoff_us ? 2 * expected : last_backoff_us;
+        }
+    }
+}
+
+TEST(Cadence, HoldersThatFailTogetherComeBackApart)
+{
+    Attempts first{0, last_backoff_us};
+    Attempts second{0, last_backoff_us};
+    postpone(first, 0, 0.1);
+    postpone(second, 0, 0.9);
+    EXPECT_GE(first.due_us - second.due_us, last_backoff_us / 3);
+}
+
+TEST(Cadence, RenewalsComeAtAThirdAtTheLatest)
+{
+    for (const double chance : chances) {
+        const int64_t wait_us = renewal_wait_us(60 * s, 60 * s, chance);
+        EXPECT_LE(wait_us, 20 * s);
+        EXPECT_GE(wait_us, 15 * s);
+    }
+    EXPECT_EQ(renewal_wait_us(60 * s, 60 * s, 0), 20 * s);
+    EXPECT_LT(renewal_wait_us(60 * s, 60 * s, 0.9), renewal_wait_us(60 * s, 60 * s, 0.1));
+}
+
+TEST(Cadence, RenewalsComeBeforeTheEndOfAnyLease)
+{
+    for (int64_t length_us = 3 * s; length_us <= 86400 * s; length_us *= 2) {
+        for (int64_t left_us = 2 * s; left_us <= length_us; left_us += 1 + length_us / 7) {
+            for (const double chance : chances) {
+                EXPECT_LE(renewal_wait_us(length_us, left_us, chance), left_us / 2);
+                EXPECT_GT(renewal_wait_us(length_us, left_us, chance), 0);
+            }
+        }
+    }
+    // What is left may be nothing, or less: then once in a while.
+    EXPECT_GE(renewal_wait_us(60 * s, -5 * s, 0.5), s / 4);
+}
+
+TEST(Cadence, WhatIsNearlyDueIsRenewedAlong)
+{
+    EXPECT_TRUE(renews_early(60 * s, 10 * s));
+    EXPECT_FALSE(renews_early(60 * s, 10 * s + 1));
+}
+
+} // namespace
