@@ -23,22 +23,12 @@ void set_mark(Durable* durable, int number, uint32_t mark)
     *cell = static_cast<int64_t>(others | static_cast<uint64_t>(mark) << shift);
 }
 
-// Lets `alter` alter the marks and makes that durable. Where the state is lost or cannot be written
-// nothing happens: marks only tell of a mistake.
+// Lets `alter` alter the marks, and makes that durable.
 template <typename Alter>
 void alter_marks(Alter alter)
 {
-    DurablePage page = durable_open(BUFFER_LOCK_EXCLUSIVE);
-    Durable durable;
-    if (durable_read(page, &durable)) {
-        const Durable before = durable;
-        alter(&durable);
-        if (memcmp(&before, &durable, sizeof durable) != 0) {
-            durable_write(page, durable);
-        }
-    }
-    durable_flush(page);
-    durable_close(page);
+    durable_close(
+        durable_change([&](const DurablePage&, Durable& durable) { alter(&durable); }).page);
 }
 
 // Of the keys that are loaded: the first that the database knows another one of, or -1; and whether
@@ -71,10 +61,7 @@ int other_key(const Durable& durable, bool* complete)
 void check_database_marks()
 {
     Durable durable;
-    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
-    const bool known = durable_read(page, &durable);
-    durable_flush(page);
-    durable_close(page);
+    const bool known = durable_look(&durable); // marks only tell of a mistake: go on without them
     bool complete = true;
     int other = known ? other_key(durable, &complete) : -1;
     if (other < 0 && !complete && !RecoveryInProgress()) {
