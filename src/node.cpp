@@ -126,6 +126,7 @@ struct NamedSource {
     const char* name;
     NodeSource source;
 };
+static_assert(is_plain<NamedSource>);
 constexpr NamedSource named_sources[] = {
     {"auto", NodeSource::any},
     {"citus", NodeSource::citus},
