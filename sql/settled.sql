@@ -5,7 +5,8 @@
 \i :file
 \set ECHO all
 CREATE EXTENSION flakeid;
-SET flakeid.layout = 'snowflake';
+-- node 0 alone, and room for all ids before the clock
+SET flakeid.layout = 'time:31:1s node:5 sequence:27 epoch=2023-06-01';
 CREATE TABLE settled (id flake PRIMARY KEY DEFAULT flake_next(), what text);
 INSERT INTO settled SELECT FROM generate_series(1, 100);
 
