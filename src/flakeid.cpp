@@ -12,18 +12,31 @@
 #include "stats.hpp"
 #include "worker.hpp"
 
+extern "C" {
+#include "access/xact.h"
+}
+
 FLAKEID_EXPORT(PG_MODULE_MAGIC; void _PG_init(void);)
 
 using namespace flakeid;
 
 void _PG_init(void)
 {
+    // A query that runs in parallel may be the first that needs the library, to print an id. The
+    // server would drop what the settings were set to before, since it lets nobody set any then.
+    int levels = 0;
+    for (; IsInParallelMode(); levels++) {
+        ExitParallelMode();
+    }
     guc_begin();
     settings_init();
     node_init();
     lease_settings_init();
     secret_init();
     guc_end();
+    for (; levels > 0; levels--) {
+        EnterParallelMode();
+    }
     clock_watch_init();
     lease_table_init();
     slots_init();
