@@ -215,7 +215,7 @@ FLAKEID_FUNCTION(flakeid_seal_support)
 {
     const auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
     if (!IsA(request, SupportRequestSimplify)) {
-        return PointerGetDatum(nullptr);
+        return static_cast<Datum>(0);
     }
     const auto* simplify = reinterpret_cast<const SupportRequestSimplify*>(request);
     const FuncExpr* call = simplify->fcall;
@@ -225,14 +225,14 @@ FLAKEID_FUNCTION(flakeid_seal_support)
             ? reinterpret_cast<Node*>(reinterpret_cast<const RelabelType*>(argument)->arg)
             : argument;
     if (simplify->root != nullptr || !IsA(column, Var)) {
-        return PointerGetDatum(nullptr);
+        return static_cast<Datum>(0);
     }
     const Oid seals =
         seal_function(call->funcid); // whoever may not call it may call no cast instead
     const Oid function =
         get_func_rettype(call->funcid) == get_func_rettype(seals) ? seals : call->funcid;
     if (function_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK) {
-        return PointerGetDatum(nullptr);
+        return static_cast<Datum>(0);
     }
     return PointerGetDatum(makeRelabelType(static_cast<Expr*>(copyObjectImpl(column)),
                                            call->funcresulttype, -1, InvalidOid,
