@@ -1,4 +1,5 @@
 // The rules of the settled mark.
+#include "../../src/core/presets.hpp"
 #include "../../src/core/settled.hpp"
 
 #include <cstring>
