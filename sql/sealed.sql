@@ -31,7 +31,7 @@ BEGIN
         PERFORM set_config('flakeid.secret_file', pg_temp.secret_file(k.secret_hex), false);
         PERFORM flake_accept_secret();
         right_text := lpad(k.base32hex, 13, '0');
-        IF (flake_seal(k.raw_id)::text, flake_unseal(right_text)::bigint, flake_unseal(upper(right_text))::bigint, flake_sealed_send(flake_seal(k.raw_id)))
+        IF (flake_seal(k.raw_id)::text, flake_unseal(right_text)::bigint, flake_unseal(upper(right_text COLLATE "C"))::bigint, flake_sealed_send(flake_seal(k.raw_id)))
                 IS DISTINCT FROM (right_text, k.raw_id, k.raw_id, int8send(k.encrypted_id)) THEN
             INSERT INTO wrong SELECT k.*, flake_seal(k.raw_id);
         END IF;
