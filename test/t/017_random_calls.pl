@@ -45,9 +45,11 @@ my %random = (
 	interval => sub { one_of('0', '1 s', '-1 s', '1.5 s', '60 s', '1 day', '1 mon -30 days', '178000000 years') },
 	tstzrange => sub { one_of('empty', '(,)', '[2020-01-01,2030-01-01)', '(infinity,)', "[" . one_of(@moments) . ",]") },
 	bytea => sub { '\x' . unpack 'H*', random_bytes(one_of(0, 1, 15, 16, 17, 100)) },
+	oid => sub { one_of(0, 1, 10, 1259, 4294967295, int rand 30000) },
+	flake_sealed => sub { join '', map { one_of(0 .. 9, 'a' .. 'v') } 1 .. one_of(13, 13, 14) },
 	uuid => sub { unpack 'H*', random_bytes(16) });
 $random{numeric} = sub { one_of(@numbers, @large, 'NaN', '1e100', '-0.5', '18446744073709551615') };
-$random{flake} = $random{flake_sealed} = $random{int8};
+$random{flake} = $random{int8};
 $random{cstring} = $random{text};
 
 sub argument
