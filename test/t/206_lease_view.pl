@@ -69,6 +69,7 @@ $server->safe_psql('postgres', 'SELECT flake_stats_reset()');
 is(counted('lease_grants || chr(32) || lease_failures'), '0 0', 'flake_stats_reset() resets these too');
 
 # What a span can use: leases that others have are left out.
+ok(wait_until(sub { status('lease of node 40') =~ /held by "thief"/ }), 'the node of another is refused again');
 is($server->safe_psql('postgres', q{SET flakeid.node = '40-43'; SELECT string_agg(value, ' ' ORDER BY name COLLATE "C")
 	FROM flake_status WHERE name IN ('usable nodes', 'ids per second')}), 3 * 4_096_000 . ' 3', 'the ids a second of the nodes that a span can use');
 is($server->safe_psql('postgres', q{SET flakeid.node = '100-299'; SELECT value FROM flake_status WHERE name = 'usable nodes'}),
