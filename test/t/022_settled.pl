@@ -90,13 +90,22 @@ sub sessions_hold
 	$reader->value('COMMIT');
 	is(held($reader, $later), 'settled', "$with: until their transaction has ended");
 
-	# A commit that waits for a standby has not ended for others.
+	# A commit that waits for a standby has not ended for others. Commits wait once the checkpointer
+	# has read the setting.
 	$server->value('postgres', $_) for q{ALTER SYSTEM SET synchronous_standby_names = 'none'}, 'SELECT pg_reload_conf()';
-	ok(wait_until(sub { $writer->value('SHOW synchronous_standby_names') eq 'none' }), "$with: commits wait");
-	$writer->value('BEGIN');
-	$id = $writer->value('INSERT INTO t VALUES (DEFAULT) RETURNING id');
-	$writer->send('COMMIT');
-	ok(wait_until(sub { $poller->value("SELECT count(*) FROM pg_stat_activity WHERE pid = $writer->{pid} AND wait_event = 'SyncRep'") }), "$with: one does");
+	my $waits = wait_until(sub {
+		$writer->value('BEGIN');
+		$id = $writer->value('INSERT INTO t VALUES (DEFAULT) RETURNING id');
+		$writer->send('COMMIT');
+		my $state;
+		wait_until(sub {
+			$state = $poller->value(qq{SELECT CASE WHEN wait_event = 'SyncRep' THEN 'waits' WHEN state = 'idle' THEN 'ended' ELSE '' END
+				FROM pg_stat_activity WHERE pid = $writer->{pid}});
+		});
+		$writer->receive if $state eq 'ended';
+		return $state eq 'waits';
+	});
+	ok($waits, "$with: a commit waits");
 	$server->value('d1', 'SET synchronous_commit = local; INSERT INTO t VALUES (DEFAULT)');
 	is(held($poller, $id), 'held', "$with: and holds the mark, though later ones have ended");
 	$server->value('postgres', $_) for 'ALTER SYSTEM RESET synchronous_standby_names', 'SELECT pg_reload_conf()';
