@@ -1,10 +1,9 @@
 #include "ask.hpp"
 
 #include "clock.hpp"
+#include "connecting.hpp"
 #include "core/layout.hpp"
 #include "postgres.hpp"
-
-#include <libpq-fe.h>
 
 namespace flakeid {
 
@@ -12,6 +11,7 @@ namespace {
 
 constexpr int64_t limit_us = 5 * us_per_s;
 constexpr int longest_answer = 8192;
+constexpr char late[] = "it did not answer in time";
 
 // Waits for the socket until then; false when it is too late.
 bool ready(PGconn* connection, bool to_read, int64_t until_us)
@@ -40,15 +40,9 @@ const char* error_of(const PGconn* connection)
 
 const char* connect(PGconn* connection, int64_t until_us)
 {
-    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-    while (PQstatus(connection) != CONNECTION_BAD && status != PGRES_POLLING_OK) {
-        if (status == PGRES_POLLING_FAILED) {
-            break;
-        }
-        if (!ready(connection, status == PGRES_POLLING_READING, until_us)) {
-            return "it did not answer in time";
-        }
-        status = PQconnectPoll(connection);
+    if (!finish_connecting(connection,
+                           [&](bool reading) { return ready(connection, reading, until_us); })) {
+        return late;
     }
     return PQstatus(connection) == CONNECTION_OK ? nullptr : error_of(connection);
 }
@@ -61,7 +55,7 @@ const char* value_of(PGconn* connection, const char** trouble, int64_t until_us)
     for (;;) {
         while (PQisBusy(connection) != 0) {
             if (!ready(connection, true, until_us)) {
-                *trouble = "it did not answer in time";
+                *trouble = late;
                 return nullptr;
             }
             if (PQconsumeInput(connection) != 1) {
@@ -111,8 +105,7 @@ const char* ask_server(const char* conninfo, const char* sql, const char** troub
         if (connection == nullptr) {
             *trouble = "out of memory";
         } else {
-            PQsetNoticeReceiver(
-                connection, [](void*, const PGresult*) {}, nullptr);
+            ignore_notices(connection);
             *trouble = connect(connection, until_us);
             if (*trouble == nullptr && PQsendQuery(connection, sql) != 1) {
                 *trouble = error_of(connection);

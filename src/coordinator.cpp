@@ -1,5 +1,7 @@
 #include "coordinator.hpp"
 
+#include "connecting.hpp"
+
 #include <cstdio>
 #include <cstring>
 
@@ -177,17 +179,11 @@ bool connect_to(Coordinator& c, const Place& place, int64_t limit_us)
     if (c.connection == nullptr) {
         return trouble(c, Trouble::failed, "out of memory");
     }
-    // What the coordinator has to say besides answers would go to this server's log.
-    PQsetNoticeReceiver(
-        c.connection, [](void*, const PGresult*) {}, nullptr);
-    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-    while (PQstatus(c.connection) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
-           status != PGRES_POLLING_FAILED) {
-        const bool reading = status == PGRES_POLLING_READING;
-        if (!wait_for(c, reading, !reading, limit_us, false)) {
-            return false;
-        }
-        status = PQconnectPoll(c.connection);
+    ignore_notices(c.connection);
+    if (!finish_connecting(c.connection, [&](bool reading) {
+            return wait_for(c, reading, !reading, limit_us, false);
+        })) {
+        return false;
     }
     if (PQstatus(c.connection) != CONNECTION_OK || PQsetnonblocking(c.connection, 1) != 0) {
         return lost(c, Trouble::away, PQerrorMessage(c.connection));

@@ -109,7 +109,7 @@ void set_slot(Generator& g, uint32_t node, Slot* slot)
     g.slot = slot;
     g.node = node;
     g.node_bits = place_node(g.layout, node);
-    g.marked = can_settle(g.layout) ? 0 : never_marked;
+    g.marked = g.marked == never_marked ? never_marked : 0;
     drop_cache(g);
 }
 
@@ -190,6 +190,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     }
     g.shape = word_shape(g.layout);
     g.limits.ahead = static_cast<uint64_t>(settings.max_ahead_us / g.layout.tick_us);
+    g.marked = can_settle(g.layout) ? 0 : never_marked;
     g.kind = g.shape.has_back ? back_horizon : plain_horizon;
     if (wall_us() >= end_us(g.layout)) {
         throw_exhausted(g.layout, g.name, g.preset);

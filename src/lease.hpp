@@ -12,6 +12,7 @@
 #pragma once
 
 #include "lease_table.hpp"
+#include "node.hpp"
 #include "slots.hpp"
 
 namespace flakeid {
@@ -60,6 +61,10 @@ const char* lease_told(const Lease* lease);
 
 // What a message calls the coordinator: its hosts and database, never the whole connection string.
 LeaseStory lease_coordinator();
+
+// The nodes that a span without a problem stands for, as people write them; with auto the one that
+// is leased, or nullptr while none is. Palloc'ed.
+const char* nodes_in_use(const Layout& layout, const NodeSpan& span);
 
 // How the coordinator does, as far as the keeper asked it; moments on the wall clock, 0: none.
 struct CoordinatorReport {

@@ -141,6 +141,18 @@ void log_no_lease(const char* why)
             errdetail("%s.", why));
 }
 
+const char* nodes_in_use(const Layout& layout, const NodeSpan& span)
+{
+    if (node_setting.source == NodeSource::any) {
+        Lease* lease = lease_want(any_node, layout.max_node, true);
+        const LeaseView view =
+            lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
+        return view.held ? psprintf("%u", view.node) : nullptr;
+    }
+    return span.first == span.last ? psprintf("%u", span.first)
+                                   : psprintf("%u-%u", span.first, span.last);
+}
+
 CoordinatorReport report_coordinator()
 {
     auto* text = static_cast<char*>(palloc0(trouble_text_size));
@@ -159,9 +171,9 @@ CoordinatorReport report_coordinator()
 
 bool report_lease(int place, LeaseReport* report)
 {
-    const Lease* lease = &shared_leases()->leases[place];
+    Lease* lease = &shared_leases()->leases[place];
     const bool in_use = locked(LW_SHARED, [&] {
-        const uint64_t end_us = pg_atomic_read_u64(&shared_leases()->leases[place].end_us);
+        const uint64_t end_us = pg_atomic_read_u64(&lease->end_us);
         *report = LeaseReport{lease->wanted, lease->node, static_cast<int64_t>(end_us),
                               lease->last_end_us, nullptr};
         return lease->in_use;

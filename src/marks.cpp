@@ -95,10 +95,9 @@ void lower(Holder& holder, uint32_t slot, uint64_t word, uint64_t moment)
 
 // Keeps what a transaction held for snapshots from before its end. It has ended for all others, and
 // its marks are not taken back yet.
-void keep_ended(const Holder& holder, uint64_t xid)
+void keep_ended(Holder& holder, uint64_t xid)
 {
-    auto* from = const_cast<Holder*>(&holder);
-    const uint32_t count = pg_atomic_read_u32(&from->count);
+    const uint32_t count = pg_atomic_read_u32(&holder.count);
     SpinLockAcquire(&marks->lock);
     const uint64_t completed = latest_completed_transaction();
     for (uint32_t i = 0; i < count; i++) {
@@ -107,8 +106,8 @@ void keep_ended(const Holder& holder, uint64_t xid)
         Ended& ended = marks->ended[number % ended_kept];
         pg_atomic_write_u64(&ended.xid, xid);
         pg_atomic_write_u64(&ended.completed, completed);
-        pg_atomic_write_u64(&ended.word, pg_atomic_read_u64(&from->marks[i].word));
-        pg_atomic_write_u32(&ended.slot, pg_atomic_read_u32(&from->marks[i].slot));
+        pg_atomic_write_u64(&ended.word, pg_atomic_read_u64(&holder.marks[i].word));
+        pg_atomic_write_u32(&ended.slot, pg_atomic_read_u32(&holder.marks[i].slot));
         pg_atomic_write_u32(&ended.database, holder.database);
         pg_write_barrier();
         pg_atomic_write_u64(&marks->ended_count, number + 1);

@@ -24,4 +24,12 @@ Oid member_beside(Oid function, const char* name, Oid argument)
     return found;
 }
 
+const char* grant_line(Oid function, Oid user)
+{
+    return psprintf("GRANT EXECUTE ON FUNCTION %s.%s(bigint) TO %s;",
+                    quote_identifier(get_namespace_name(get_func_namespace(function))),
+                    quote_identifier(get_func_name(function)),
+                    quote_identifier(GetUserNameFromId(user, false)));
+}
+
 } // namespace flakeid

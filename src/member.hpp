@@ -10,4 +10,7 @@ namespace flakeid {
 // neither the schema's name nor a right on it matters.
 Oid member_beside(Oid function, const char* name, Oid argument = InvalidOid);
 
+// The statement that gives a user that function, which has one bigint as its argument; palloc'ed.
+const char* grant_line(Oid function, Oid user);
+
 } // namespace flakeid

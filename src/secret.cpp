@@ -112,11 +112,9 @@ bool check_secret(char** newval, void** extra, GucSource)
 void assign_secret(const char*, void* extra)
 {
     auto* secret = static_cast<SecretExtra*>(extra);
-    if (!IsParallelWorker()) {
-        inherited_secret = *secret;
-    }
     // A parallel worker's was freed already when it takes over the leader's settings.
     if (!IsParallelWorker()) {
+        inherited_secret = *secret;
         if (current_secret != nullptr && current_secret != secret) {
             wipe(current_secret->key, sizeof current_secret->key);
         }
@@ -377,9 +375,7 @@ void check_decrypt_right(FunctionCallInfo fcinfo, Oid user, Looking into)
                 : errdetail("Readers and flake_make on an enciphered layout need EXECUTE on "
                             "flake_decrypt(bigint); an index on such a reader needs it for every "
                             "role that inserts and for the table's owner."),
-            errhint("GRANT EXECUTE ON FUNCTION %s.flake_decrypt(bigint) TO %s;",
-                    quote_identifier(get_namespace_name(get_func_namespace(function))),
-                    quote_identifier(GetUserNameFromId(user, false))));
+            errhint("%s", grant_line(function, user)));
     }
 }
 

@@ -1,20 +1,12 @@
 #include "cadence.hpp"
 
+#include <algorithm>
+
 namespace flakeid {
 
 namespace {
 
 constexpr int64_t least_renewal_us = 500000;
-
-int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 // `us`, less any part of a share of it.
 int64_t scattered(int64_t us, int64_t share, double chance)
@@ -28,13 +20,13 @@ void postpone(Attempts& attempts, int64_t steady_us, double chance)
 {
     attempts.backoff_us = attempts.backoff_us == 0
                               ? first_backoff_us
-                              : smaller(2 * attempts.backoff_us, last_backoff_us);
+                              : std::min(2 * attempts.backoff_us, last_backoff_us);
     attempts.due_us = steady_us + scattered(attempts.backoff_us, 2, chance);
 }
 
 int64_t renewal_wait_us(int64_t length_us, int64_t left_us, double chance)
 {
-    const int64_t wait_us = smaller(length_us / 3, larger(least_renewal_us, left_us / 2));
+    const int64_t wait_us = std::min(length_us / 3, std::max(least_renewal_us, left_us / 2));
     return scattered(wait_us, 4, chance);
 }
 

@@ -1,22 +1,28 @@
 #include "sealed.hpp"
 
+#include "text.hpp"
+
 #include <cstring>
 
 namespace flakeid {
 
 namespace {
 
-constexpr char digits[] = "0123456789abcdefghijklmnopqrstuv";
-constexpr int digit_bits = 5;
-constexpr unsigned foreign = 0xff;
-
-unsigned digit_value(char c)
+// Reads digits of base32hex of either case, with leading zeros, of a number of 64 bits.
+TextStatus read_digits(const char* text, size_t length, uint64_t* number, size_t* offset)
 {
-    if (c >= '0' && c <= '9') {
-        return static_cast<unsigned>(c - '0');
+    char lower[sealed_digits];
+    for (size_t i = 0; i < length; i++) {
+        lower[i] = text[i] >= 'A' && text[i] <= 'Z' ? static_cast<char>(text[i] | 0x20) : text[i];
     }
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'v' ? static_cast<unsigned>(lower - 'a' + 10) : foreign;
+    size_t zeros = 0;
+    while (zeros + 1 < length && lower[zeros] == '0') {
+        zeros++;
+    }
+    const TextStatus status =
+        from_text(TextFormat::base32hex, lower + zeros, length - zeros, number, offset);
+    *offset += status == TextStatus::foreign_character ? zeros : 0;
+    return status;
 }
 
 // The number at the start of a line and the blank behind it; returns their length, or 0.
@@ -40,15 +46,13 @@ size_t read_number(const char* text, size_t length, int* number)
 
 size_t write_sealed(Sealed sealed, char* out)
 {
-    const size_t prefix = sealed.key != 0;
-    if (prefix != 0) {
-        out[0] = digits[sealed.key];
-    }
-    uint64_t word = sealed.word;
-    for (size_t i = prefix + sealed_digits; i-- > prefix;) {
-        out[i] = digits[word & ((1u << digit_bits) - 1)];
-        word >>= digit_bits;
-    }
+    char digits[max_text_size];
+    const size_t prefix =
+        sealed.key == 0 ? 0
+                        : to_text(TextFormat::base32hex, static_cast<uint64_t>(sealed.key), out);
+    const size_t length = to_text(TextFormat::base32hex, sealed.word, digits);
+    memset(out + prefix, '0', sealed_digits - length);
+    memcpy(out + prefix + sealed_digits - length, digits, length);
     return prefix + sealed_digits;
 }
 
@@ -59,24 +63,18 @@ SealedStatus read_sealed(const char* text, size_t length, Sealed* sealed, size_t
     if (length != sealed_digits + prefix) {
         return SealedStatus::bad_length;
     }
-    uint64_t word = 0;
-    bool overflow = false;
-    unsigned key = 0;
-    for (size_t i = 0; i < length; i++) {
-        const unsigned digit = digit_value(text[i]);
-        if (digit == foreign) {
-            *offset = i;
-            return SealedStatus::foreign_character;
-        }
-        if (i < prefix) {
-            key = digit;
-        } else {
-            overflow = overflow || word >> (64 - digit_bits) != 0;
-            word = word << digit_bits | digit;
-        }
+    uint64_t key = 0;
+    if (prefix != 0 && read_digits(text, prefix, &key, offset) != TextStatus::ok) {
+        return SealedStatus::foreign_character;
     }
-    if (overflow) {
+    uint64_t word;
+    const TextStatus status = read_digits(text + prefix, sealed_digits, &word, offset);
+    if (status == TextStatus::overflow) {
         return SealedStatus::overflow;
+    }
+    if (status != TextStatus::ok) {
+        *offset += prefix;
+        return SealedStatus::foreign_character;
     }
     if (prefix != 0 && (key == 0 || key >= max_keys)) {
         return SealedStatus::bad_key;

@@ -1,22 +1,19 @@
 // What the SQL functions of a coordinator of leases ask of its clock.
 #include "clock.hpp"
+#include "functions/row.hpp"
 #include "lease_clock.hpp"
 
 using namespace flakeid;
 
 FLAKEID_FUNCTION(flakeid_lease_now)
 {
-    TupleDesc row;
-    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE) {
-        elog(ERROR, "return type must be a row type");
-    }
     const LeaseNow now = lease_clock_now(PG_GETARG_INT64(0));
     Datum values[] = {
         TimestampTzGetDatum(now.now_us - us_from_1970_to_2000),
         TimestampTzGetDatum(now.rest_until_us - us_from_1970_to_2000),
     };
     bool nulls[lengthof(values)] = {false, now.rest_until_us == 0};
-    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+    return row_datum(fcinfo, values, nulls);
 }
 
 FLAKEID_FUNCTION(flakeid_lease_rest)
@@ -28,7 +25,5 @@ FLAKEID_FUNCTION(flakeid_lease_rest)
 FLAKEID_FUNCTION(flakeid_lease_repair_clock)
 {
     (void)fcinfo;
-    auto* ahead = static_cast<Interval*>(palloc0(sizeof(Interval)));
-    ahead->time = lease_clock_repair();
-    return IntervalPGetDatum(ahead);
+    return interval_datum(lease_clock_repair());
 }

@@ -33,14 +33,7 @@ const char* nodes_text(const char** problem)
     if (span.problem != nullptr) {
         return nullptr;
     }
-    if (node_setting.source == NodeSource::any) {
-        Lease* lease = lease_want(any_node, layout.max_node, true);
-        const LeaseView view =
-            lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
-        return view.held ? psprintf("%u", view.node) : nullptr;
-    }
-    return span.first == span.last ? psprintf("%u", span.first)
-                                   : psprintf("%u-%u", span.first, span.last);
+    return nodes_in_use(layout, span);
 }
 
 // Runs nothing there that is not a superuser's.

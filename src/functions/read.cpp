@@ -2,6 +2,7 @@
 #include "clock.hpp"
 #include "core/explain.hpp"
 #include "messages.hpp"
+#include "functions/row.hpp"
 #include "functions/reader.hpp"
 
 using namespace flakeid;
@@ -76,10 +77,6 @@ FLAKEID_FUNCTION(flakeid_field)
 
 FLAKEID_FUNCTION(flakeid_inspect)
 {
-    TupleDesc row;
-    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE) {
-        elog(ERROR, "return type must be a row type");
-    }
     const Reader& reader = reader_of(fcinfo, 1);
     const uint64_t raw = raw_id(reader, PG_GETARG_INT64(0));
     const Parts parts = split(reader.layout, raw);
@@ -91,8 +88,7 @@ FLAKEID_FUNCTION(flakeid_inspect)
         CStringGetTextDatum(layout_text(reader.layout)),
         JsonbPGetDatum(fields_json(reader.layout, raw)),
     };
-    bool nulls[lengthof(values)] = {};
-    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+    return row_datum(fcinfo, values);
 }
 
 FLAKEID_FUNCTION(flakeid_explain)

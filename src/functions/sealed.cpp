@@ -128,9 +128,7 @@ void require_seal_right(FunctionCallInfo fcinfo)
                 errmsg("permission denied to seal an id"),
                 errdetail("flake_next() itself is sealed for everyone; any other id needs EXECUTE "
                           "on flake_seal(bigint)."),
-                errhint("GRANT EXECUTE ON FUNCTION %s.flake_seal(bigint) TO %s;",
-                        quote_identifier(get_namespace_name(get_func_namespace(function))),
-                        quote_identifier(GetUserNameFromId(user, false))));
+                errhint("%s", grant_line(function, user)));
     }
     caller->allowed = user;
 }

@@ -2,6 +2,7 @@
 // with that.
 #include "clock.hpp"
 #include "durable.hpp"
+#include "functions/row.hpp"
 #include "horizon.hpp"
 #include "lease_clock.hpp"
 #include "sealing.hpp"
@@ -52,19 +53,13 @@ Stamp stamp_argument(int64_t value, bool with_back)
 
 Datum durable_row(FunctionCallInfo fcinfo, const Durable& durable)
 {
-    TupleDesc row;
-    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE ||
-        row->natts != durable_cells) {
-        elog(ERROR, "return type must be a row of %d numbers", durable_cells);
-    }
     int64_t cells[durable_cells];
     memcpy(cells, &durable, sizeof cells);
     Datum values[durable_cells];
     for (int i = 0; i < durable_cells; i++) {
         values[i] = Int64GetDatum(cells[i]);
     }
-    bool nulls[durable_cells] = {};
-    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+    return row_datum(fcinfo, values);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // flake_status.
 #include "clock.hpp"
 #include "messages.hpp"
+#include "functions/row.hpp"
 #include "core/meet.hpp"
 #include "node.hpp"
 #include "lease.hpp"
@@ -33,6 +34,18 @@ int64_t ids_per_second(const Layout& layout)
 {
     return static_cast<int64_t>((static_cast<uint64_t>(layout.max_sequence) + 1) * us_per_s /
                                 static_cast<uint64_t>(layout.tick_us));
+}
+
+// The layout that the first argument names.
+Layout layout_argument(FunctionCallInfo fcinfo)
+{
+    char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+    Layout layout;
+    const LayoutError error = parse_layout_or_preset(name, strlen(name), &layout);
+    if (error.status != LayoutStatus::ok) {
+        throw_bad_layout(error, name, strlen(name));
+    }
+    return layout;
 }
 
 const char* words_of(SecretSource source)
@@ -130,16 +143,7 @@ FLAKEID_FUNCTION(flakeid_preset_names)
 
 FLAKEID_FUNCTION(flakeid_layout)
 {
-    TupleDesc row;
-    if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE) {
-        elog(ERROR, "return type must be a row type");
-    }
-    char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-    Layout layout;
-    const LayoutError error = parse_layout_or_preset(name, strlen(name), &layout);
-    if (error.status != LayoutStatus::ok) {
-        throw_bad_layout(error, name, strlen(name));
-    }
+    const Layout layout = layout_argument(fcinfo);
     const int64_t now_us = wall_us();
     Datum values[] = {
         CStringGetTextDatum(layout_text(layout)),
@@ -150,19 +154,13 @@ FLAKEID_FUNCTION(flakeid_layout)
         BoolGetDatum(layout.enciphered),
         BoolGetDatum(layout.epoch_us <= now_us && now_us < end_us(layout)),
     };
-    bool nulls[lengthof(values)] = {};
-    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls));
+    return row_datum(fcinfo, values);
 }
 
 // The other presets that may have made by now an id which the layout makes from now on.
 FLAKEID_FUNCTION(flakeid_repeats)
 {
-    char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-    Layout layout;
-    const LayoutError error = parse_layout_or_preset(name, strlen(name), &layout);
-    if (error.status != LayoutStatus::ok) {
-        throw_bad_layout(error, name, strlen(name));
-    }
+    const Layout layout = layout_argument(fcinfo);
     const int64_t now_us = wall_us();
     return names_of_presets([&](const Preset& preset) {
         Layout other{};
@@ -185,16 +183,13 @@ FLAKEID_FUNCTION(flakeid_in_effect)
     if (span.problem != nullptr) {
         row("node", span.problem);
     } else if (node_setting.source == NodeSource::any) {
-        Lease* lease = lease_want(any_node, layout.max_node, true);
-        const LeaseView view =
-            lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
-        row("node", view.held ? psprintf("%u", view.node) : "none is leased yet");
+        const char* leased = nodes_in_use(layout, span);
+        row("node", leased != nullptr ? leased : "none is leased yet");
         row("ids per second", psprintf(INT64_FORMAT, rate));
     } else if (span.last > layout.max_node) {
         row("node", psprintf("out of range: the layout has nodes 0 to %u", layout.max_node));
     } else {
-        row("node", span.first == span.last ? psprintf("%u", span.first)
-                                            : psprintf("%u-%u", span.first, span.last));
+        row("node", nodes_in_use(layout, span));
         const uint32_t usable = usable_nodes(layout, span);
         if (span.first != span.last) {
             row("usable nodes", psprintf("%u", usable));
