@@ -1,10 +1,21 @@
 #include "guc.hpp"
 
+extern "C" {
+#include "access/xact.h"
+}
+
 namespace flakeid {
 
 namespace {
 
 bool declaring;
+int further_flags;
+
+#ifdef GUC_ALLOW_IN_PARALLEL
+constexpr int allowed_in_parallel = GUC_ALLOW_IN_PARALLEL;
+#else
+constexpr int allowed_in_parallel = 0;
+#endif
 
 // A setting of a library that is not loaded yet is a placeholder, which an option of the
 // connection, a database or a role puts in the place of what the administrator set. The server
@@ -54,6 +65,27 @@ void refuse_lost_settings()
     }
 }
 
+// A query that runs in parallel may be the first that needs the library, to print an id. The server
+// then keeps what settings were set to before only where they have a flag that it knows since
+// August 2024, as its own setting "is_superuser" shows.
+void keep_settings_in_parallel()
+{
+    int count;
+    config_generic** all = get_guc_variables(&count);
+    for (int i = 0; i < count; i++) {
+        if (strcmp(all[i]->name, "is_superuser") == 0) {
+            further_flags = all[i]->flags & allowed_in_parallel;
+        }
+    }
+    if (further_flags == 0) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("the flakeid library cannot be loaded in a parallel query"),
+                errdetail("The settings flakeid.* would be lost."),
+                errhint("Run LOAD 'flakeid' first, or add flakeid to shared_preload_libraries and "
+                        "restart the server."));
+    }
+}
+
 } // namespace
 
 bool of_database_or_role(GucSource source)
@@ -67,6 +99,9 @@ void guc_begin()
     if (!process_shared_preload_libraries_in_progress) {
         refuse_lost_settings();
     }
+    if (IsInParallelMode()) {
+        keep_settings_in_parallel();
+    }
     declaring = true;
 }
 
@@ -74,6 +109,11 @@ void guc_end()
 {
     MarkGUCPrefixReserved("flakeid");
     declaring = false;
+}
+
+int guc_flags(int flags)
+{
+    return flags | further_flags;
 }
 
 bool guc_declaring()

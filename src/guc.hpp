@@ -10,6 +10,9 @@ void guc_begin();
 // No other setting has the prefix.
 void guc_end();
 
+// The flags of a setting that is declared: these, and what keeps its value.
+int guc_flags(int flags = 0);
+
 // Between the two: values come from before the library was loaded.
 bool guc_declaring();
 

@@ -88,14 +88,15 @@ void lease_settings_init()
     DefineCustomStringVariable(
         "flakeid.coordinator", "Connection string of the database that hands out nodes.",
         "It holds no password. Empty: nodes are as flakeid.node says.", &coordinator_string, "",
-        PGC_SIGHUP, GUC_SUPERUSER_ONLY, check_coordinator, assign_coordinator, nullptr);
+        PGC_SIGHUP, guc_flags(GUC_SUPERUSER_ONLY), check_coordinator, assign_coordinator, nullptr);
     DefineCustomStringVariable("flakeid.realm", "Realm of the coordinator to take nodes from.",
                                "Servers whose ids must never meet are in one realm.", &realm_string,
-                               "default", PGC_SIGHUP, 0, check_realm, assign_realm, nullptr);
+                               "default", PGC_SIGHUP, guc_flags(), check_realm, assign_realm,
+                               nullptr);
     DefineCustomIntVariable("flakeid.lease_ttl", "Length of a lease.",
                             "It is renewed at a third of it.", &lease_settings.ttl_s,
                             default_lease_ttl_s, min_lease_ttl_s, max_lease_ttl_s, PGC_SIGHUP,
-                            GUC_UNIT_S, nullptr, nullptr, nullptr);
+                            guc_flags(GUC_UNIT_S), nullptr, nullptr, nullptr);
 }
 
 } // namespace flakeid

@@ -177,7 +177,8 @@ void node_init()
     DefineCustomStringVariable("flakeid.node", "Node number of this server's ids.",
                                "A number, a span such as 8-15, auto, citus, hostname, "
                                "cluster_name or ip.",
-                               &node_string, "0", PGC_SUSET, 0, check_node, assign_node, nullptr);
+                               &node_string, "0", PGC_SUSET, guc_flags(), check_node, assign_node,
+                               nullptr);
 }
 
 void require_good_node()

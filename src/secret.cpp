@@ -286,12 +286,12 @@ void secret_init()
         "32 hexadecimal digits or 16 characters. Needs shared_preload_libraries; "
         "flakeid.secret_file does not.",
         &secret_string, "", PGC_SIGHUP,
-        GUC_SUPERUSER_ONLY | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE, check_secret,
-        assign_secret, show_secret);
+        guc_flags(GUC_SUPERUSER_ONLY | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE),
+        check_secret, assign_secret, show_secret);
     DefineCustomStringVariable("flakeid.secret_file", "File that holds the secret.",
                                "Only its owner may have access to it.", &secret_file_string, "",
-                               PGC_SUSET, GUC_SUPERUSER_ONLY, check_secret_file, assign_secret_file,
-                               nullptr);
+                               PGC_SUSET, guc_flags(GUC_SUPERUSER_ONLY), check_secret_file,
+                               assign_secret_file, nullptr);
     shared.add();
 }
 
