@@ -1,4 +1,4 @@
-# doc/architecture.md speaks of this tree: rooms, floors, functions and shared words are where it says.
+# doc/dev/architecture.md speaks of this tree: rooms, floors, functions and shared words are where it says.
 use strict;
 use warnings;
 use FindBin;
@@ -8,7 +8,7 @@ use Tree;
 
 chdir "$FindBin::Bin/../.." or die $!;
 
-my $page = 'doc/architecture.md';
+my $page = 'doc/dev/architecture.md';
 my %text = map { $_ => text($_) } sources();
 
 # Floors: a folder is one room. No room includes one of a higher floor.

@@ -20,14 +20,14 @@ none('each counter is tested', grep { $tests !~ /\b$_\b/ } map { /`(\w+)`/g } ma
 # A scenario is a sub that a file of Scenario/ exports. make check runs it briefly; what it says of its
 # rows stands in the table that torture/run prints.
 my $briefly = join '', map { text($_) } glob 'test/torture/t/*.pl';
-my $table = text('doc/torture.md');
+my $table = text('doc/dev/torture.md');
 my %scenario;
 for my $file (glob 'test/torture/lib/Torture/Scenario/*.pm')
 {
 	my $text = text($file);
 	$scenario{$_} = 1 for map { split } $text =~ /^our \@EXPORT = qw\((.*)\);/m;
 	my @rows = map { s/', .*//r } grep { !/, ''/ } $text =~ /\b(?:row\(|scenario => )'(.*)$/gm;
-	none("doc/torture.md has the rows of $file", grep { $table !~ /^\| \Q$_\E \|/m } map { /^([^']+)/ } @rows);
+	none("doc/dev/torture.md has the rows of $file", grep { $table !~ /^\| \Q$_\E \|/m } map { /^([^']+)/ } @rows);
 }
 cmp_ok(scalar(keys %scenario), '>', 10, 'scenarios were found');
 none('make check runs each scenario', grep { $briefly !~ /\b$_\b/ } keys %scenario);
