@@ -25,7 +25,10 @@ assert.deepEqual(byCursor.map((p) => p.id), numbers.slice(8, 15), 'a cursor');
 // What the page warns of
 const [{ json }] = await prisma.$queryRaw`SELECT json_agg(id ORDER BY id) AS json FROM purchase`;
 assert.equal(json[0], rounded, 'bigint in JSON is rounded');
-const [{ flakes }] = await prisma.$queryRaw`SELECT json_agg(id::flake ORDER BY id) AS flakes FROM purchase`;
+const [{ flakes, max, last }] = await prisma.$queryRaw`
+    SELECT json_agg(id::flake ORDER BY id) AS flakes, to_json(max(id)::flake) AS max, max(id) AS last FROM purchase`;
 assert.deepEqual(flakes, ids, 'a flake is not');
+assert.equal(max, ids.at(-1), 'max() as a flake');
+assert.equal(last, numbers.at(-1), 'max() on its own');
 
 await prisma.$disconnect();
