@@ -4,4 +4,5 @@ export default {
     out: './migrations',
     dbCredentials: { url: process.env.DATABASE_URL },
     schemaFilter: ['public'],
+    tablesFilter: ['!flake_*'],
 };

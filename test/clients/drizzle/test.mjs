@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { bigint, pgTable } from 'drizzle-orm/pg-core';
 import { ids, made, pages, rounded, version } from '../check.mjs';
 import { customer, purchase } from './schema.mjs';
@@ -22,6 +22,13 @@ assert.deepEqual(all.map((c) => c.id), ids, 'a list as parameters, and back');
 assert.deepEqual(all.flatMap((c) => c.purchases.map((p) => p.id)), ids, 'a relational query, which is nested JSON');
 assert.equal(await shop.lastPurchase(), ids.at(-1), 'max()');
 await pages(async (after, count) => (await shop.purchasesAfter(after, count)).map((p) => p.id));
+
+const extras = { last: sql`(SELECT max(p.id)::flake FROM purchase AS p WHERE p.customer_id = ${customer.id})`.as('last') };
+const { purchases: [{ customer: { last } }] } = await db.query.customer.findFirst({
+    with: { purchases: { with: { customer: { extras } } } },
+    where: eq(customer.id, ids[6]),
+});
+assert.equal(last, ids[6], 'max() in JSON');
 
 // What the page warns of: a relational query sends JSON, and JSON of a bigint column is a number.
 const plain = pgTable('purchase', { id: bigint({ mode: 'bigint' }).primaryKey() });
