@@ -22,7 +22,7 @@ like("@compiles", qr{/src/core/stamp\.cpp\b}, 'the model links core/stamp');
 like(join(' ', lines('g++ -std=c++17 -MM test/model/horizon_model.cpp')), qr{/src/core/stamp\.hpp\b}, 'and uses it');
 
 # What .editorconfig says of every file, but for what programs wrote.
-my @texts = grep { -T && !m{^\./(?:\.git|build|expected|log|results|tmp|tmp_check|test/fuzz/corpus)/|\.svg$} } lines('find . -type f');
+my @texts = grep { -T && !m{^\./(?:\.git|build|expected|log|results|tmp|tmp_check|test/fuzz/corpus)/|^\./regression\.|\.(?:o|bc|so|svg)$} } lines('find . -type f');
 none('lines end in LF, without blanks before it', grep { text($_) =~ /[ \t\r]\n|[^\n]\z/ } @texts);
 
 SKIP:
