@@ -52,6 +52,16 @@ my @types = text('doc/reference.md') =~ /^## Type `(\w+)`$/gm;
 same('functions, types and views of doc/reference.md and doc/leases.md',
 	[ keys %$people ], [ @types, map { /`(flake\w*)(?=[`(])/g } grep { !/^column/ } @subjects ]);
 
+# Who may look into enciphered ids is told, and tested, with the names of all functions that look.
+my %sql_name = reverse $script =~ /^CREATE FUNCTION (\w+)\([^;]*?'MODULE_PATHNAME', '(\w+)'/gm;
+my @look = map { $sql_name{$_} } text('src/functions/read.cpp') =~ /^FLAKEID_FUNCTION\((\w+)\)/gm;
+cmp_ok(scalar(@look), '>', 5, 'functions that look into ids were found');
+for my $file ('doc/secrets.md', 'sql/cipher.sql')
+{
+	my $text = text($file);
+	none("$file names each function that looks into ids", grep { $text !~ /\b$_\b/ } @look);
+}
+
 # Errors: each that is raised has its SQLSTATE in the manual.
 my (%code, %condition);
 for (grep { /^\w{5} / } split /\n/, text((lines('pg_config --sharedir'))[0] . '/errcodes.txt'))
