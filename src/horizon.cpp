@@ -177,7 +177,7 @@ bool change(Horizon* horizon, Alter alter)
     }
     durable_close(made.page);
     if (made.changed) {
-        count_extension();
+        count(Counter::extensions);
     }
     return published;
 }

@@ -204,7 +204,7 @@ void lease_grant(Lease* lease, const Grant& grant)
         return true;
     });
     lease_note_answer();
-    count_grant();
+    count(Counter::lease_grants);
 }
 
 void lease_extend(Lease* lease, int64_t end_us)
@@ -217,7 +217,7 @@ void lease_extend(Lease* lease, int64_t end_us)
         return true;
     });
     lease_note_answer();
-    count_renewal();
+    count(Counter::lease_renewals);
 }
 
 int64_t lease_close(Lease* lease)

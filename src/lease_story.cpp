@@ -108,7 +108,7 @@ void lease_set_trouble(Lease* lease, Trouble trouble, const char* text)
         kept->lease = index;
         return strlcpy(kept->text, text, sizeof kept->text);
     });
-    count_lease_failure();
+    count(Counter::lease_failures);
 }
 
 void lease_note_answer()

@@ -66,6 +66,11 @@ void stats_begin()
     }
 }
 
+void count(Counter which)
+{
+    add(which, 1);
+}
+
 void count_ahead(int64_t us)
 {
     raise(Counter::largest_ahead_us, us);
@@ -73,33 +78,13 @@ void count_ahead(int64_t us)
 
 void count_wait(int64_t us)
 {
-    add(Counter::waits, 1);
+    count(Counter::waits);
     add(Counter::waited_us, us);
-}
-
-void count_extension()
-{
-    add(Counter::extensions, 1);
-}
-
-void count_grant()
-{
-    add(Counter::lease_grants, 1);
-}
-
-void count_renewal()
-{
-    add(Counter::lease_renewals, 1);
-}
-
-void count_lease_failure()
-{
-    add(Counter::lease_failures, 1);
 }
 
 void count_set_back(int64_t us)
 {
-    add(Counter::set_backs, 1);
+    count(Counter::set_backs);
     raise(Counter::largest_set_back_us, us);
 }
 

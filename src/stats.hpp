@@ -42,12 +42,11 @@ inline void count_issued(uint32_t count)
     issued_here += count;
 }
 
+// Counts one.
+void count(Counter which);
+
 void count_ahead(int64_t us);
 void count_wait(int64_t us);
-void count_extension();
-void count_grant();
-void count_renewal();
-void count_lease_failure();
 void count_set_back(int64_t us);
 
 // Adds up what this session issued.

@@ -13,7 +13,7 @@ int64_t value_of(pg_atomic_uint64* shared)
     return static_cast<int64_t>(pg_atomic_read_u64(shared));
 }
 
-Datum count(Counter counter)
+Datum number(Counter counter)
 {
     return Int64GetDatum(value_of(shared_stats()->of(counter)));
 }
@@ -29,14 +29,14 @@ FLAKEID_FUNCTION(flakeid_stats)
 {
     stats_add_up();
     Datum values[] = {
-        count(Counter::issued),
+        number(Counter::issued),
         interval_datum(Max(0, furthest_ahead_us(wall_us()))),
         length(Counter::largest_ahead_us),
-        count(Counter::waits),
+        number(Counter::waits),
         length(Counter::waited_us),
-        count(Counter::set_backs),
+        number(Counter::set_backs),
         length(Counter::largest_set_back_us),
-        count(Counter::extensions),
+        number(Counter::extensions),
         TimestampTzGetDatum(value_of(&shared_stats()->reset_at)),
     };
     return row_datum(fcinfo, values);
@@ -44,8 +44,8 @@ FLAKEID_FUNCTION(flakeid_stats)
 
 FLAKEID_FUNCTION(flakeid_lease_stats)
 {
-    Datum values[] = {count(Counter::lease_grants), count(Counter::lease_renewals),
-                      count(Counter::lease_failures)};
+    Datum values[] = {number(Counter::lease_grants), number(Counter::lease_renewals),
+                      number(Counter::lease_failures)};
     return row_datum(fcinfo, values);
 }
 
