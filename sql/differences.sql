@@ -1,5 +1,5 @@
 -- Where a column of type flake is not like one of type bigint: hundreds of statements run against both. Each that differs
--- is of one of a few kinds, and doc/reference.md has a line for each kind.
+-- is of one of a few kinds, and doc/reference/types.md has a line for each kind.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set ECHO none
 \set file :abs_srcdir '/test/sql/defaults.sql'

@@ -143,7 +143,7 @@ CREATE OPERATOR @> (
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
+COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the id of flakeid.layout was stamped in the range';
 
 CREATE FUNCTION flake_repeats(layout text) RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_repeats' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -151,8 +151,7 @@ COMMENT ON FUNCTION flake_repeats(text) IS 'the presets that may have made an id
 
 CREATE FUNCTION flake_next(layout text, node int4) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_next_of_node' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_next(text, int4) IS
-    'one new id of flakeid.layout and a node of flakeid.node';
+COMMENT ON FUNCTION flake_next(text, int4) IS 'one new id of flakeid.layout and a node of the span that flakeid.node grants';
 
 CREATE FUNCTION flakeid.nodes_for(ids_per_second int8, of_node int8,
                                   nodes int8) RETURNS int8
@@ -189,8 +188,9 @@ CREATE FUNCTION flake_settled() RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 CREATE FUNCTION flake_settled(layout pg_catalog.text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION flake_settled() IS 'every id of flakeid.layout below it belongs to a transaction that has ended';
-COMMENT ON FUNCTION flake_settled(pg_catalog.text) IS 'every id of that layout below it belongs to a transaction that has ended';
+COMMENT ON FUNCTION flake_settled() IS
+    'every id of flakeid.layout below it that this database drew belongs to a transaction that has ended; the snapshot of the calling statement sees those that committed';
+COMMENT ON FUNCTION flake_settled(pg_catalog.text) IS 'the same for the ids of that layout';
 
 CREATE FUNCTION flakeid.unsettled(OUT pid pg_catalog.int4, OUT xid pg_catalog.xid, OUT role pg_catalog.oid,
         OUT since pg_catalog.timestamptz, OUT layout pg_catalog.text, OUT node pg_catalog.int4, OUT lowest_id flake)
@@ -205,7 +205,8 @@ CREATE VIEW flake_unsettled AS
     FROM flakeid.unsettled() AS u
          LEFT JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) u.role
          LEFT JOIN pg_catalog.pg_prepared_xacts AS p ON p.transaction OPERATOR(pg_catalog.=) u.xid;
-COMMENT ON VIEW flake_unsettled IS 'transactions of this database that hold flake_settled() back';
+COMMENT ON VIEW flake_unsettled IS
+    'a row for each transaction of this database, layout and node that holds flake_settled() back';
 GRANT SELECT ON flake_unsettled TO PUBLIC;
 
 CREATE FUNCTION flakeid.settled() RETURNS flake
@@ -304,7 +305,7 @@ COMMENT ON FUNCTION flake_sealed(flake) IS 'convert flake to flake_sealed; by ev
 CREATE FUNCTION flake_accept_secret() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_secret' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flake_accept_secret() IS
-    'declares the configured secret right for the sealed ids of this database, after a change that was refused';
+    'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
 REVOKE ALL ON FUNCTION flake_accept_secret() FROM PUBLIC;
 
 -- Only who may seal and unseal gets by these from and to other types. Texts are read as they are
@@ -452,10 +453,12 @@ COMMENT ON AGGREGATE max(flake_sealed) IS 'the latest of all sealed ids';
 
 CREATE FUNCTION flake_sealed_range_floor(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange) IS 'lowest sealed id of flakeid.layout stamped in the range';
+COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange) IS
+    'lowest sealed id of flakeid.layout whose tick begins in the range; for who may call flake_decrypt(bigint)';
 CREATE FUNCTION flake_sealed_range_ceil(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange) IS 'highest sealed id of flakeid.layout stamped in the range; below flake_sealed_range_floor where there is none';
+COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange) IS
+    'highest sealed id of flakeid.layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_decrypt(bigint)';
 CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
@@ -473,7 +476,8 @@ CREATE OPERATOR <@ (
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS 'a sealed id of flakeid.layout was stamped in the range';
+COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS
+    'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
 
 CREATE OPERATOR @> (
     LEFTARG = tstzrange,
@@ -483,7 +487,7 @@ CREATE OPERATOR @> (
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the range holds the moment that a sealed id of flakeid.layout was stamped at';
+COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
 
 -- Which server has which node. Each tells its own; flake_nodes() asks them.
 
@@ -584,7 +588,7 @@ CREATE FUNCTION flake_nodes(
     SELECT * FROM flakeid.nodes('{}')
 $$;
 COMMENT ON FUNCTION flake_nodes() IS
-    'nodes of this server and of those that Citus and subscriptions know, and what is wrong with them';
+    'one row for this server and for each that Citus or a subscription of this database knows; problem is NULL where nothing is wrong';
 
 CREATE FUNCTION flake_nodes(conninfos text[],
         OUT server text, OUT nodes text, OUT setting text, OUT layout text, OUT standby bool, OUT problem text)
@@ -592,7 +596,7 @@ CREATE FUNCTION flake_nodes(conninfos text[],
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT * FROM flakeid.nodes(conninfos)
 $$;
-COMMENT ON FUNCTION flake_nodes(text[]) IS 'the same, and of the servers that the connection strings name';
+COMMENT ON FUNCTION flake_nodes(text[]) IS 'the same, and a row for each server that the connection strings name';
 
 REVOKE ALL ON FUNCTION flakeid.ask_node(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.nodes(text[]) FROM PUBLIC;
@@ -1055,7 +1059,8 @@ CREATE OR REPLACE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
         RETURNING 1)
     SELECT count(*) FROM gone
 $$;
-COMMENT ON FUNCTION flake_lease_forget(timestamptz) IS 'deletes leases that ended before that moment, except the last one of each node';
+COMMENT ON FUNCTION flake_lease_forget(timestamptz) IS
+    'deletes leases that ended before that moment, except the last one of each node';
 
 REVOKE ALL ON FUNCTION flakeid.lease_clock(int8) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.lease_rest(bool) FROM PUBLIC;
@@ -1130,3 +1135,108 @@ ALTER EXTENSION flakeid DROP SEQUENCE flake_horizon_copy;
 ALTER EXTENSION flakeid DROP SEQUENCE flake_lease_place_copy;
 DROP SEQUENCE flake_horizon, flake_horizon_copy, flake_lease_place, flake_lease_place_copy,
     flake_lease_latest, flake_lease_rest;
+
+-- What comments say of objects that were there before, and of columns
+
+COMMENT ON FUNCTION flake_next() IS 'one new id of flakeid.layout and flakeid.node';
+COMMENT ON FUNCTION flake_next(text) IS
+    'one new id of that layout and flakeid.node; a layout that is neither a preset nor flakeid.layout is for superusers';
+COMMENT ON FUNCTION flake_next_many(int4, text) IS 'n new ids, n from 0; a NULL layout is flakeid.layout';
+COMMENT ON FUNCTION flake_block(int4, text) IS
+    'first of n new ids whose sequence numbers follow each other in one tick; n from 1 to what a tick holds; a NULL layout is flakeid.layout';
+COMMENT ON FUNCTION flake_timestamp(int8) IS 'when an id of flakeid.layout was made: the start of its tick';
+COMMENT ON FUNCTION flake_timestamp(int8, text) IS 'when an id of that layout was made: the start of its tick';
+COMMENT ON FUNCTION flake_node(int8) IS
+    'node that made an id of flakeid.layout: all parts of the node, the one further left high';
+COMMENT ON FUNCTION flake_field(int8, text) IS
+    'a field of an id of flakeid.layout by its name, such as datacenter; time is in ticks';
+COMMENT ON FUNCTION flake_field(int8, text, text) IS 'a field of an id of that layout by its name';
+COMMENT ON FUNCTION flake_inspect(int8) IS
+    'all parts of an id of flakeid.layout; raw_id is deciphered, layout_text is the normal text of the layout';
+COMMENT ON FUNCTION flake_explain(int8) IS 'a drawing of the bits of an id of flakeid.layout, for people';
+COMMENT ON FUNCTION flake_explain(int8, text) IS 'a drawing of the bits of an id of that layout, for people';
+COMMENT ON FUNCTION flake_make(timestamptz, int4, int4) IS
+    'composes an id of flakeid.layout from its parts; nothing keeps it apart from others, and its back field is 0';
+COMMENT ON FUNCTION flake_range_floor(tstzrange) IS 'lowest id of flakeid.layout whose tick begins in the range';
+COMMENT ON FUNCTION flake_range_floor(tstzrange, text) IS 'lowest id of that layout whose tick begins in the range';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange) IS
+    'highest id of flakeid.layout whose tick begins in the range; below flake_range_floor where there is none';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange, text) IS
+    'highest id of that layout whose tick begins in the range; below flake_range_floor where there is none';
+COMMENT ON OPERATOR <@ (int8, tstzrange) IS 'the id of flakeid.layout was stamped in the range';
+COMMENT ON FUNCTION flake_to_text(int8, text) IS 'the id in a text form such as base58';
+COMMENT ON FUNCTION flake_from_text(text, text) IS 'reads what flake_to_text() writes, and no other spelling';
+COMMENT ON FUNCTION flake_encrypt(int8) IS 'enciphers 64 bits under the configured secret';
+COMMENT ON FUNCTION flake_decrypt(int8) IS
+    'deciphers 64 bits under the configured secret; who may call it may look into enciphered ids';
+COMMENT ON FUNCTION flake_encrypt(int8, bytea) IS 'enciphers 64 bits under a key of 16 bytes';
+COMMENT ON FUNCTION flake_decrypt(int8, bytea) IS 'deciphers 64 bits under a key of 16 bytes';
+COMMENT ON FUNCTION flake_layout(text) IS
+    'what a layout allows: its normal text, ids a second of one node in the long run, number of nodes, first moment, first moment without ids; whether it is enciphered, and whether it makes ids now';
+COMMENT ON VIEW flake_layouts IS 'one row for each preset, with what it allows';
+COMMENT ON COLUMN flake_layouts.name IS 'of the preset';
+COMMENT ON COLUMN flake_layouts.layout_text IS 'its normal text';
+COMMENT ON COLUMN flake_layouts.ids_per_second IS 'of one node, in the long run';
+COMMENT ON COLUMN flake_layouts.nodes IS 'how many there are';
+COMMENT ON COLUMN flake_layouts.first_date IS 'the epoch, of which the first ids are';
+COMMENT ON COLUMN flake_layouts.end_date IS 'the first moment without ids';
+COMMENT ON COLUMN flake_layouts.enciphered IS 'whether the secret is a part of its ids';
+COMMENT ON COLUMN flake_layouts.alive IS 'whether it makes ids now';
+COMMENT ON COLUMN flake_layouts.repeats IS 'what flake_repeats() says';
+COMMENT ON COLUMN flake_layouts.nodes_for_1m IS
+    'nodes that make 1 million ids a second together; NULL where there are not so many';
+COMMENT ON COLUMN flake_layouts.nodes_for_10m IS 'the same for 10 million';
+COMMENT ON COLUMN flake_layouts.nodes_for_100m IS 'the same for 100 million';
+COMMENT ON COLUMN flake_unsettled.pid IS 'of the session; NULL for a prepared transaction';
+COMMENT ON COLUMN flake_unsettled.database IS 'the current one';
+COMMENT ON COLUMN flake_unsettled.usename IS 'whose transaction it is';
+COMMENT ON COLUMN flake_unsettled.since IS 'begin of the transaction; when it was prepared, after a restart';
+COMMENT ON COLUMN flake_unsettled.layout IS
+    'what it drew from; NULL where it drew from more than eight nodes, for all further ones';
+COMMENT ON COLUMN flake_unsettled.node IS 'of that layout; NULL where the layout is';
+COMMENT ON COLUMN flake_unsettled.lowest_id IS
+    'no id of that layout and node that it drew lies below; NULL for further nodes, and after a restart';
+COMMENT ON COLUMN flake_unsettled.gid IS 'of a prepared transaction';
+COMMENT ON COLUMN flake_status.name IS 'of a setting, or of what follows from all of them';
+COMMENT ON COLUMN flake_status.value IS 'what is in effect in this session';
+COMMENT ON COLUMN flake_status.source IS 'where a setting came from: as in pg_settings, with file and line';
+COMMENT ON VIEW flake_stats IS 'one row: counters of the whole server since its start or flake_stats_reset()';
+COMMENT ON COLUMN flake_stats.issued IS 'ids; a session adds its own at the end of each transaction';
+COMMENT ON COLUMN flake_stats.ahead_now IS 'how far the furthest generator lies ahead of the clock';
+COMMENT ON COLUMN flake_stats.ahead_max IS 'the most that any id was stamped ahead of the clock';
+COMMENT ON COLUMN flake_stats.waits IS 'draws that waited';
+COMMENT ON COLUMN flake_stats.wait_time IS 'for how long, all of them together';
+COMMENT ON COLUMN flake_stats.set_backs IS 'set-backs of the clock that were seen, from 0.5 ms';
+COMMENT ON COLUMN flake_stats.set_back_max IS 'the largest of them';
+COMMENT ON COLUMN flake_stats.extensions IS 'of horizons: WAL records written';
+COMMENT ON COLUMN flake_stats.stats_reset IS 'since when the counters count';
+COMMENT ON COLUMN flake_stats.lease_grants IS 'leases that the coordinator gave';
+COMMENT ON COLUMN flake_stats.lease_renewals IS 'renewals of leases';
+COMMENT ON COLUMN flake_stats.lease_failures IS 'attempts at either that failed';
+COMMENT ON FUNCTION flake_raise_horizon(timestamptz) IS
+    'makes all later ids of this database begin after that moment, whether the transaction commits or not; lowers nothing';
+COMMENT ON FUNCTION flake_repair_horizon() IS
+    'lowers a horizon that lies in the future to flakeid.max_ahead from now; false where none does';
+COMMENT ON VIEW flake_leases IS 'the last 32 leases of each node: who holds and held it from when until when';
+COMMENT ON COLUMN flake_leases.realm IS 'of the node';
+COMMENT ON COLUMN flake_leases.node IS 'that is leased';
+COMMENT ON COLUMN flake_leases.holder IS 'the name that the holder gave itself';
+COMMENT ON COLUMN flake_leases.role IS 'that took it';
+COMMENT ON COLUMN flake_leases.lease_start IS 'first moment that ids may be stamped with';
+COMMENT ON COLUMN flake_leases.lease_end IS 'first moment that they may not';
+COMMENT ON COLUMN flake_leases.state IS 'held, expired or released';
+COMMENT ON COLUMN flake_leases.acquired_at IS 'when it was taken';
+COMMENT ON COLUMN flake_leases.renewed_at IS 'when it was renewed last';
+COMMENT ON COLUMN flake_leases.renewals IS 'how many';
+COMMENT ON COLUMN flake_leases.released_at IS 'when it was given back; NULL where it was not';
+COMMENT ON COLUMN flake_leases.last_stamp IS 'moment of the last id, as the holder said when it released';
+COMMENT ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) IS
+    'takes a node, or any free one up to max_node; the lease counts after COMMIT';
+COMMENT ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) IS
+    'moves the end of a lease that has not ended, and returns it; known_end, the end that the holder knows, helps after a failover';
+COMMENT ON FUNCTION flake_lease_release(uuid, timestamptz) IS
+    'gives a node back before the end, and returns from when it is free: after last_stamp, the moment of the last id; NULL: at the end';
+COMMENT ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) IS
+    'makes a realm, or changes those of its settings that are named: nodes from 1, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s';
+COMMENT ON FUNCTION flake_lease_repair_clock() IS
+    'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';

@@ -91,26 +91,26 @@ CREATE CAST (flake AS float8) WITH INOUT;
 
 CREATE FUNCTION flake_next() RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_next' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_next() IS 'one new id of flakeid.layout';
+COMMENT ON FUNCTION flake_next() IS 'one new id of flakeid.layout and flakeid.node';
 
 CREATE FUNCTION flake_next(layout text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_next' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_next(text) IS 'one new id of that layout';
+COMMENT ON FUNCTION flake_next(text) IS
+    'one new id of that layout and flakeid.node; a layout that is neither a preset nor flakeid.layout is for superusers';
 
 CREATE FUNCTION flake_next(layout text, node int4) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_next_of_node' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_next(text, int4) IS
-    'one new id of flakeid.layout and a node of flakeid.node';
+COMMENT ON FUNCTION flake_next(text, int4) IS 'one new id of flakeid.layout and a node of the span that flakeid.node grants';
 
 CREATE FUNCTION flake_next_many(n int4, layout text DEFAULT NULL)
     RETURNS SETOF flake
     AS 'MODULE_PATHNAME', 'flakeid_next_many' LANGUAGE C VOLATILE PARALLEL SAFE;
-COMMENT ON FUNCTION flake_next_many(int4, text) IS 'n new ids';
+COMMENT ON FUNCTION flake_next_many(int4, text) IS 'n new ids, n from 0; a NULL layout is flakeid.layout';
 
 CREATE FUNCTION flake_block(n int4, layout text DEFAULT NULL) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_block' LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION flake_block(int4, text) IS
-    'first of n new ids whose sequence numbers follow each other in one tick';
+    'first of n new ids whose sequence numbers follow each other in one tick; n from 1 to what a tick holds; a NULL layout is flakeid.layout';
 
 -- -------------------------------------------------------------------------------------------------
 -- Reading ids
@@ -123,14 +123,15 @@ CREATE FUNCTION flake_timestamp(id int8) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'flakeid_timestamp' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_timestamp(id int8, layout text) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'flakeid_timestamp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_timestamp(int8) IS 'when an id of flakeid.layout was made';
-COMMENT ON FUNCTION flake_timestamp(int8, text) IS 'when an id of that layout was made';
+COMMENT ON FUNCTION flake_timestamp(int8) IS 'when an id of flakeid.layout was made: the start of its tick';
+COMMENT ON FUNCTION flake_timestamp(int8, text) IS 'when an id of that layout was made: the start of its tick';
 
 CREATE FUNCTION flake_node(id int8) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_node' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_node(id int8, layout text) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_node' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_node(int8) IS 'node that made an id of flakeid.layout';
+COMMENT ON FUNCTION flake_node(int8) IS
+    'node that made an id of flakeid.layout: all parts of the node, the one further left high';
 COMMENT ON FUNCTION flake_node(int8, text) IS 'node that made an id of that layout';
 
 CREATE FUNCTION flake_sequence(id int8) RETURNS int4
@@ -144,8 +145,9 @@ CREATE FUNCTION flake_field(id int8, name text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_field' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_field(id int8, name text, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_field' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_field(int8, text) IS 'a named field of an id of flakeid.layout';
-COMMENT ON FUNCTION flake_field(int8, text, text) IS 'a named field of an id of that layout';
+COMMENT ON FUNCTION flake_field(int8, text) IS
+    'a field of an id of flakeid.layout by its name, such as datacenter; time is in ticks';
+COMMENT ON FUNCTION flake_field(int8, text, text) IS 'a field of an id of that layout by its name';
 
 CREATE FUNCTION flake_inspect(id int8,
         OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4,
@@ -155,21 +157,22 @@ CREATE FUNCTION flake_inspect(id int8, layout text,
         OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4,
         OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_inspect(int8) IS 'all parts of an id of flakeid.layout';
+COMMENT ON FUNCTION flake_inspect(int8) IS
+    'all parts of an id of flakeid.layout; raw_id is deciphered, layout_text is the normal text of the layout';
 COMMENT ON FUNCTION flake_inspect(int8, text) IS 'all parts of an id of that layout';
 
 CREATE FUNCTION flake_explain(id int8) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_explain' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_explain(id int8, layout text) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_explain' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_explain(int8) IS 'a drawing of an id of flakeid.layout';
-COMMENT ON FUNCTION flake_explain(int8, text) IS 'a drawing of an id of that layout';
+COMMENT ON FUNCTION flake_explain(int8) IS 'a drawing of the bits of an id of flakeid.layout, for people';
+COMMENT ON FUNCTION flake_explain(int8, text) IS 'a drawing of the bits of an id of that layout, for people';
 
 CREATE FUNCTION flake_make(ts timestamptz, node int4,
                            sequence int4) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_make(timestamptz, int4, int4) IS
-    'composes an id of flakeid.layout from its parts';
+    'composes an id of flakeid.layout from its parts; nothing keeps it apart from others, and its back field is 0';
 
 CREATE FUNCTION flake_make(ts timestamptz, node int4,
                            sequence int4, layout text) RETURNS flake
@@ -203,10 +206,12 @@ CREATE FUNCTION flake_range_ceil(during tstzrange) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_range_ceil(during tstzrange, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_range_floor(tstzrange) IS 'lowest id of flakeid.layout stamped in the range';
-COMMENT ON FUNCTION flake_range_floor(tstzrange, text) IS 'lowest id of that layout stamped in the range';
-COMMENT ON FUNCTION flake_range_ceil(tstzrange) IS 'highest id of flakeid.layout stamped in the range; below flake_range_floor where there is none';
-COMMENT ON FUNCTION flake_range_ceil(tstzrange, text) IS 'highest id of that layout stamped in the range; below flake_range_floor where there is none';
+COMMENT ON FUNCTION flake_range_floor(tstzrange) IS 'lowest id of flakeid.layout whose tick begins in the range';
+COMMENT ON FUNCTION flake_range_floor(tstzrange, text) IS 'lowest id of that layout whose tick begins in the range';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange) IS
+    'highest id of flakeid.layout whose tick begins in the range; below flake_range_floor where there is none';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange, text) IS
+    'highest id of that layout whose tick begins in the range; below flake_range_floor where there is none';
 
 CREATE FUNCTION flakeid.in_range_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'flakeid_in_range_support' LANGUAGE C STRICT;
@@ -230,7 +235,7 @@ CREATE OPERATOR <@ (
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR <@ (int8, tstzrange) IS 'an id of flakeid.layout was stamped in the range';
+COMMENT ON OPERATOR <@ (int8, tstzrange) IS 'the id of flakeid.layout was stamped in the range';
 
 CREATE OPERATOR @> (
     LEFTARG = tstzrange,
@@ -240,7 +245,7 @@ CREATE OPERATOR @> (
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the range holds the moment that an id of flakeid.layout was stamped at';
+COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the id of flakeid.layout was stamped in the range';
 
 -- -------------------------------------------------------------------------------------------------
 -- Text forms of ids
@@ -250,8 +255,8 @@ CREATE FUNCTION flake_to_text(id int8, format text) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_to_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_from_text(text text, format text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_from_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_to_text(int8, text) IS 'an id in a text form such as base58';
-COMMENT ON FUNCTION flake_from_text(text, text) IS 'reads what flake_to_text writes';
+COMMENT ON FUNCTION flake_to_text(int8, text) IS 'the id in a text form such as base58';
+COMMENT ON FUNCTION flake_from_text(text, text) IS 'reads what flake_to_text() writes, and no other spelling';
 
 -- -------------------------------------------------------------------------------------------------
 -- The cipher
@@ -261,21 +266,22 @@ COMMENT ON FUNCTION flake_from_text(text, text) IS 'reads what flake_to_text wri
 
 CREATE FUNCTION flake_encrypt(word int8) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_encrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_encrypt(int8) IS 'enciphers 64 bits with the configured secret';
+COMMENT ON FUNCTION flake_encrypt(int8) IS 'enciphers 64 bits under the configured secret';
 REVOKE ALL ON FUNCTION flake_encrypt(int8) FROM PUBLIC;
 
 CREATE FUNCTION flake_decrypt(word int8) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_decrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_decrypt(int8) IS 'deciphers 64 bits with the configured secret';
+COMMENT ON FUNCTION flake_decrypt(int8) IS
+    'deciphers 64 bits under the configured secret; who may call it may look into enciphered ids';
 REVOKE ALL ON FUNCTION flake_decrypt(int8) FROM PUBLIC;
 
 CREATE FUNCTION flake_encrypt(word int8, key bytea) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_encrypt_with_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_encrypt(int8, bytea) IS 'enciphers 64 bits with a key of 16 bytes';
+COMMENT ON FUNCTION flake_encrypt(int8, bytea) IS 'enciphers 64 bits under a key of 16 bytes';
 
 CREATE FUNCTION flake_decrypt(word int8, key bytea) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_decrypt_with_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_decrypt(int8, bytea) IS 'deciphers 64 bits with a key of 16 bytes';
+COMMENT ON FUNCTION flake_decrypt(int8, bytea) IS 'deciphers 64 bits under a key of 16 bytes';
 
 -- -------------------------------------------------------------------------------------------------
 -- Type flake_sealed
@@ -332,7 +338,7 @@ COMMENT ON FUNCTION flake_sealed(flake) IS 'convert flake to flake_sealed; by ev
 CREATE FUNCTION flake_accept_secret() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_secret' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flake_accept_secret() IS
-    'declares the configured secret right for the sealed ids of this database, after a change that was refused';
+    'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
 REVOKE ALL ON FUNCTION flake_accept_secret() FROM PUBLIC;
 
 -- Only who may seal and unseal gets by these from and to other types. Texts are read as they are
@@ -480,10 +486,12 @@ COMMENT ON AGGREGATE max(flake_sealed) IS 'the latest of all sealed ids';
 
 CREATE FUNCTION flake_sealed_range_floor(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange) IS 'lowest sealed id of flakeid.layout stamped in the range';
+COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange) IS
+    'lowest sealed id of flakeid.layout whose tick begins in the range; for who may call flake_decrypt(bigint)';
 CREATE FUNCTION flake_sealed_range_ceil(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange) IS 'highest sealed id of flakeid.layout stamped in the range; below flake_sealed_range_floor where there is none';
+COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange) IS
+    'highest sealed id of flakeid.layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_decrypt(bigint)';
 CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
@@ -501,7 +509,8 @@ CREATE OPERATOR <@ (
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS 'a sealed id of flakeid.layout was stamped in the range';
+COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS
+    'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
 
 CREATE OPERATOR @> (
     LEFTARG = tstzrange,
@@ -511,7 +520,7 @@ CREATE OPERATOR @> (
     RESTRICT = pg_catalog.contsel,
     JOIN = pg_catalog.contjoinsel
 );
-COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the range holds the moment that a sealed id of flakeid.layout was stamped at';
+COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
 
 -- -------------------------------------------------------------------------------------------------
 -- Status: layouts, settings and counters
@@ -522,7 +531,8 @@ CREATE FUNCTION flake_layout(layout text,
         OUT first_date timestamptz, OUT end_date timestamptz,
         OUT enciphered bool, OUT alive bool)
     AS 'MODULE_PATHNAME', 'flakeid_layout' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_layout(text) IS 'what a layout allows: ids a second of one node, number of nodes, life';
+COMMENT ON FUNCTION flake_layout(text) IS
+    'what a layout allows: its normal text, ids a second of one node in the long run, number of nodes, first moment, first moment without ids; whether it is enciphered, and whether it makes ids now';
 
 CREATE FUNCTION flake_repeats(layout text) RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_repeats' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -550,7 +560,20 @@ CREATE VIEW flake_layouts AS
            flakeid.nodes_for(100000000, layout.ids_per_second, layout.nodes) AS nodes_for_100m
     FROM pg_catalog.unnest(flakeid.preset_names()) AS preset (name),
          LATERAL flake_layout(preset.name) AS layout;
-COMMENT ON VIEW flake_layouts IS 'layouts that flakeid knows by name';
+COMMENT ON VIEW flake_layouts IS 'one row for each preset, with what it allows';
+COMMENT ON COLUMN flake_layouts.name IS 'of the preset';
+COMMENT ON COLUMN flake_layouts.layout_text IS 'its normal text';
+COMMENT ON COLUMN flake_layouts.ids_per_second IS 'of one node, in the long run';
+COMMENT ON COLUMN flake_layouts.nodes IS 'how many there are';
+COMMENT ON COLUMN flake_layouts.first_date IS 'the epoch, of which the first ids are';
+COMMENT ON COLUMN flake_layouts.end_date IS 'the first moment without ids';
+COMMENT ON COLUMN flake_layouts.enciphered IS 'whether the secret is a part of its ids';
+COMMENT ON COLUMN flake_layouts.alive IS 'whether it makes ids now';
+COMMENT ON COLUMN flake_layouts.repeats IS 'what flake_repeats() says';
+COMMENT ON COLUMN flake_layouts.nodes_for_1m IS
+    'nodes that make 1 million ids a second together; NULL where there are not so many';
+COMMENT ON COLUMN flake_layouts.nodes_for_10m IS 'the same for 10 million';
+COMMENT ON COLUMN flake_layouts.nodes_for_100m IS 'the same for 100 million';
 GRANT SELECT ON flake_layouts TO PUBLIC;
 
 CREATE FUNCTION flakeid.in_effect(OUT name text, OUT value text)
@@ -579,8 +602,9 @@ CREATE FUNCTION flake_settled() RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 CREATE FUNCTION flake_settled(layout pg_catalog.text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION flake_settled() IS 'every id of flakeid.layout below it belongs to a transaction that has ended';
-COMMENT ON FUNCTION flake_settled(pg_catalog.text) IS 'every id of that layout below it belongs to a transaction that has ended';
+COMMENT ON FUNCTION flake_settled() IS
+    'every id of flakeid.layout below it that this database drew belongs to a transaction that has ended; the snapshot of the calling statement sees those that committed';
+COMMENT ON FUNCTION flake_settled(pg_catalog.text) IS 'the same for the ids of that layout';
 
 CREATE FUNCTION flakeid.unsettled(OUT pid pg_catalog.int4, OUT xid pg_catalog.xid, OUT role pg_catalog.oid,
         OUT since pg_catalog.timestamptz, OUT layout pg_catalog.text, OUT node pg_catalog.int4, OUT lowest_id flake)
@@ -595,7 +619,18 @@ CREATE VIEW flake_unsettled AS
     FROM flakeid.unsettled() AS u
          LEFT JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) u.role
          LEFT JOIN pg_catalog.pg_prepared_xacts AS p ON p.transaction OPERATOR(pg_catalog.=) u.xid;
-COMMENT ON VIEW flake_unsettled IS 'transactions of this database that hold flake_settled() back';
+COMMENT ON VIEW flake_unsettled IS
+    'a row for each transaction of this database, layout and node that holds flake_settled() back';
+COMMENT ON COLUMN flake_unsettled.pid IS 'of the session; NULL for a prepared transaction';
+COMMENT ON COLUMN flake_unsettled.database IS 'the current one';
+COMMENT ON COLUMN flake_unsettled.usename IS 'whose transaction it is';
+COMMENT ON COLUMN flake_unsettled.since IS 'begin of the transaction; when it was prepared, after a restart';
+COMMENT ON COLUMN flake_unsettled.layout IS
+    'what it drew from; NULL where it drew from more than eight nodes, for all further ones';
+COMMENT ON COLUMN flake_unsettled.node IS 'of that layout; NULL where the layout is';
+COMMENT ON COLUMN flake_unsettled.lowest_id IS
+    'no id of that layout and node that it drew lies below; NULL for further nodes, and after a restart';
+COMMENT ON COLUMN flake_unsettled.gid IS 'of a prepared transaction';
 GRANT SELECT ON flake_unsettled TO PUBLIC;
 
 CREATE FUNCTION flakeid.settled() RETURNS flake
@@ -636,6 +671,9 @@ CREATE VIEW flake_status AS
     FROM pg_catalog.pg_settings
     WHERE pg_catalog.starts_with(name, 'flakeid.');
 COMMENT ON VIEW flake_status IS 'settings in effect in this session, where each came from, and what follows from them';
+COMMENT ON COLUMN flake_status.name IS 'of a setting, or of what follows from all of them';
+COMMENT ON COLUMN flake_status.value IS 'what is in effect in this session';
+COMMENT ON COLUMN flake_status.source IS 'where a setting came from: as in pg_settings, with file and line';
 GRANT SELECT ON flake_status TO PUBLIC;
 
 CREATE FUNCTION flakeid.stats_now(OUT issued int8,
@@ -652,7 +690,19 @@ CREATE FUNCTION flakeid.stats_of_leases(OUT lease_grants int8,
 COMMENT ON FUNCTION flakeid.stats_of_leases() IS 'implementation of view flake_stats';
 
 CREATE VIEW flake_stats AS SELECT s.*, l.* FROM flakeid.stats_now() AS s, flakeid.stats_of_leases() AS l;
-COMMENT ON VIEW flake_stats IS 'counters of the whole server since its start or flake_stats_reset()';
+COMMENT ON VIEW flake_stats IS 'one row: counters of the whole server since its start or flake_stats_reset()';
+COMMENT ON COLUMN flake_stats.issued IS 'ids; a session adds its own at the end of each transaction';
+COMMENT ON COLUMN flake_stats.ahead_now IS 'how far the furthest generator lies ahead of the clock';
+COMMENT ON COLUMN flake_stats.ahead_max IS 'the most that any id was stamped ahead of the clock';
+COMMENT ON COLUMN flake_stats.waits IS 'draws that waited';
+COMMENT ON COLUMN flake_stats.wait_time IS 'for how long, all of them together';
+COMMENT ON COLUMN flake_stats.set_backs IS 'set-backs of the clock that were seen, from 0.5 ms';
+COMMENT ON COLUMN flake_stats.set_back_max IS 'the largest of them';
+COMMENT ON COLUMN flake_stats.extensions IS 'of horizons: WAL records written';
+COMMENT ON COLUMN flake_stats.stats_reset IS 'since when the counters count';
+COMMENT ON COLUMN flake_stats.lease_grants IS 'leases that the coordinator gave';
+COMMENT ON COLUMN flake_stats.lease_renewals IS 'renewals of leases';
+COMMENT ON COLUMN flake_stats.lease_failures IS 'attempts at either that failed';
 GRANT SELECT ON flake_stats TO PUBLIC;
 
 CREATE FUNCTION flake_stats_reset() RETURNS void
@@ -763,7 +813,7 @@ CREATE FUNCTION flake_nodes(
     SELECT * FROM flakeid.nodes('{}')
 $$;
 COMMENT ON FUNCTION flake_nodes() IS
-    'nodes of this server and of those that Citus and subscriptions know, and what is wrong with them';
+    'one row for this server and for each that Citus or a subscription of this database knows; problem is NULL where nothing is wrong';
 
 CREATE FUNCTION flake_nodes(conninfos text[],
         OUT server text, OUT nodes text, OUT setting text, OUT layout text, OUT standby bool, OUT problem text)
@@ -771,7 +821,7 @@ CREATE FUNCTION flake_nodes(conninfos text[],
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT * FROM flakeid.nodes(conninfos)
 $$;
-COMMENT ON FUNCTION flake_nodes(text[]) IS 'the same, and of the servers that the connection strings name';
+COMMENT ON FUNCTION flake_nodes(text[]) IS 'the same, and a row for each server that the connection strings name';
 
 REVOKE ALL ON FUNCTION flakeid.ask_node(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION flakeid.nodes(text[]) FROM PUBLIC;
@@ -830,13 +880,13 @@ SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
 CREATE FUNCTION flake_raise_horizon(after timestamptz) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_raise_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flake_raise_horizon(timestamptz) IS
-    'makes all later ids of this database begin after that moment, whether the transaction commits or not';
+    'makes all later ids of this database begin after that moment, whether the transaction commits or not; lowers nothing';
 REVOKE ALL ON FUNCTION flake_raise_horizon(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION flake_repair_horizon() RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_repair_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flake_repair_horizon() IS
-    'lowers a horizon that lies in the future to flakeid.max_ahead from now; false when it does not';
+    'lowers a horizon that lies in the future to flakeid.max_ahead from now; false where none does';
 REVOKE ALL ON FUNCTION flake_repair_horizon() FROM PUBLIC;
 
 CREATE FUNCTION flake_accept_clock() RETURNS void
@@ -952,7 +1002,19 @@ CREATE VIEW flake_leases AS
                 ELSE 'expired' END AS state,
            acquired_at, renewed_at, renewals, released_at, last_stamp
     FROM flakeid.lease_history;
-COMMENT ON VIEW flake_leases IS 'who holds and held which node from when until when';
+COMMENT ON VIEW flake_leases IS 'the last 32 leases of each node: who holds and held it from when until when';
+COMMENT ON COLUMN flake_leases.realm IS 'of the node';
+COMMENT ON COLUMN flake_leases.node IS 'that is leased';
+COMMENT ON COLUMN flake_leases.holder IS 'the name that the holder gave itself';
+COMMENT ON COLUMN flake_leases.role IS 'that took it';
+COMMENT ON COLUMN flake_leases.lease_start IS 'first moment that ids may be stamped with';
+COMMENT ON COLUMN flake_leases.lease_end IS 'first moment that they may not';
+COMMENT ON COLUMN flake_leases.state IS 'held, expired or released';
+COMMENT ON COLUMN flake_leases.acquired_at IS 'when it was taken';
+COMMENT ON COLUMN flake_leases.renewed_at IS 'when it was renewed last';
+COMMENT ON COLUMN flake_leases.renewals IS 'how many';
+COMMENT ON COLUMN flake_leases.released_at IS 'when it was given back; NULL where it was not';
+COMMENT ON COLUMN flake_leases.last_stamp IS 'moment of the last id, as the holder said when it released';
 GRANT SELECT ON flake_leases TO pg_monitor;
 
 CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz)
@@ -1270,7 +1332,7 @@ CREATE FUNCTION flake_lease_acquire(realm text, holder text, ttl interval,
     SELECT * FROM flakeid.lease_acquire(realm, holder, ttl, node, max_node)
 $$;
 COMMENT ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) IS
-    'takes a node, or any free one up to max_node; it counts after COMMIT';
+    'takes a node, or any free one up to max_node; the lease counts after COMMIT';
 
 CREATE FUNCTION flake_lease_renew(token uuid, ttl interval,
         known_end timestamptz DEFAULT NULL) RETURNS timestamptz
@@ -1278,7 +1340,7 @@ CREATE FUNCTION flake_lease_renew(token uuid, ttl interval,
     SELECT flakeid.lease_renew(token, ttl, known_end)
 $$;
 COMMENT ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) IS
-    'moves the end of a lease that has not ended and returns it; known_end is the end that the holder knows';
+    'moves the end of a lease that has not ended, and returns it; known_end, the end that the holder knows, helps after a failover';
 
 CREATE FUNCTION flake_lease_release(token uuid, last_stamp timestamptz)
     RETURNS timestamptz
@@ -1286,7 +1348,7 @@ CREATE FUNCTION flake_lease_release(token uuid, last_stamp timestamptz)
     SELECT flakeid.lease_release(token, last_stamp)
 $$;
 COMMENT ON FUNCTION flake_lease_release(uuid, timestamptz) IS
-    'gives a node back before the end and returns from when it is free; no id may be stamped after last_stamp';
+    'gives a node back before the end, and returns from when it is free: after last_stamp, the moment of the last id; NULL: at the end';
 
 -- For superusers
 
@@ -1315,7 +1377,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) IS
-    'makes a realm, or changes those of its settings that are named';
+    'makes a realm, or changes those of its settings that are named: nodes from 1, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s';
 
 CREATE FUNCTION flake_lease_begin_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -1339,7 +1401,7 @@ CREATE FUNCTION flake_lease_repair_clock() RETURNS interval
     SELECT flakeid.lease_repair_clock()
 $$;
 COMMENT ON FUNCTION flake_lease_repair_clock() IS
-    'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much';
+    'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';
 
 CREATE FUNCTION flake_lease_revoke(realm text, node int4) RETURNS bool
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$

@@ -288,10 +288,11 @@ void secret_init()
         &secret_string, "", PGC_SIGHUP,
         guc_flags(GUC_SUPERUSER_ONLY | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE),
         check_secret, assign_secret, show_secret);
-    DefineCustomStringVariable("flakeid.secret_file", "File that holds the secret.",
-                               "Only its owner may have access to it.", &secret_file_string, "",
-                               PGC_SUSET, guc_flags(GUC_SUPERUSER_ONLY), check_secret_file,
-                               assign_secret_file, nullptr);
+    DefineCustomStringVariable(
+        "flakeid.secret_file", "File that holds the secret.",
+        "An absolute path; only the owner of the file may have access to it.", &secret_file_string,
+        "", PGC_SUSET, guc_flags(GUC_SUPERUSER_ONLY), check_secret_file, assign_secret_file,
+        nullptr);
     shared.add();
 }
 

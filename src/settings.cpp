@@ -97,18 +97,22 @@ void settings_init()
                                "The name of a preset (see view flake_layouts) or a layout text.",
                                &layout_string, "snowflake", PGC_SUSET, guc_flags(), check_layout,
                                assign_layout, nullptr);
-    DefineCustomIntVariable("flakeid.max_ahead", "How far ahead of the clock ids may run.", nullptr,
+    DefineCustomIntVariable("flakeid.max_ahead", "How far ahead of the clock ids may run.",
+                            "What happens past that is what flakeid.when_ahead says.",
                             &max_ahead_ms, default_max_ahead_ms, min_max_ahead_ms, max_max_ahead_ms,
                             PGC_SUSET, guc_flags(GUC_UNIT_MS), nullptr, assign_max_ahead, nullptr);
     DefineCustomEnumVariable(
-        "flakeid.when_ahead", "What happens when ids would run further ahead than max_ahead.",
-        nullptr, &when_ahead, static_cast<int>(WhenAhead::wait), when_ahead_options, PGC_SUSET,
-        guc_flags(), nullptr, assign_when_ahead, nullptr);
+        "flakeid.when_ahead",
+        "What happens when ids would run further ahead than flakeid.max_ahead.",
+        "wait: for at most flakeid.max_ahead and 2 s, then an error. error: at once.", &when_ahead,
+        static_cast<int>(WhenAhead::wait), when_ahead_options, PGC_SUSET, guc_flags(), nullptr,
+        assign_when_ahead, nullptr);
     DefineCustomIntVariable(
         "flakeid.max_leap", "How far the wall clock may run ahead of the uptime clock.",
         "Zero turns the check off.", &max_leap_s, default_max_leap_s, 0, PG_INT32_MAX, PGC_SUSET,
         guc_flags(GUC_UNIT_S), nullptr, assign_max_leap, nullptr);
-    DefineCustomIntVariable("flakeid.cache", "Ids that a session reserves at once.", nullptr,
+    DefineCustomIntVariable("flakeid.cache", "Ids that a session reserves at once.",
+                            "As CACHE of a sequence; 1 keeps ids rising across sessions.",
                             &settings.cache, default_cache, 1, max_cache, PGC_SUSET, guc_flags(),
                             nullptr, assign_cache, nullptr);
 }

@@ -1,6 +1,6 @@
 # The manual, CHANGELOG and the sources name the same presets, settings, functions, views and errors.
-# What is missing on either side is printed. (test/t/022_manual.pl asks a server for arguments, columns
-# and defaults.)
+# What is missing on either side is printed. (test/t/022_manual.pl compares the tables of the
+# reference with a server.)
 use strict;
 use warnings;
 use FindBin;
@@ -15,7 +15,8 @@ my ($people, $all) = made($version);
 my $script = text("sql/flakeid--$version.sql");
 my $sources = join '', map { text($_) } sources();
 my @settings = $sources =~ /DefineCustom\w+Variable\(\s*"flakeid\.(\w+)"/g;
-my @reference = map { cells("doc/$_.md") } qw(reference leases);
+my @pages = glob 'doc/reference/*.md';
+my @reference = map { cells($_) } @pages, 'doc/reference.md';
 
 # Presets: layout and epoch too, the latter in ms.
 sub epoch_ms
@@ -46,11 +47,11 @@ is($constant{'generators of a server'}, 2 * @presets * $databases, 'generators o
 
 # Settings, functions, types and views have their rows.
 my @subjects = map { $_->[0] } @reference;
-same('settings of doc/reference.md', \@settings, [ map { /^(?:`flakeid\.\w+`(?:, )?)+$/ ? /`flakeid\.(\w+)`/g : () } @subjects ]);
+my @headings = map { text($_) =~ /^## (.*)$/gm } @pages;
+same('settings of doc/reference', \@settings, [ map { /^(?:`flakeid\.\w+`(?:, | and )?)+$/ ? /`flakeid\.(\w+)`/g : () } @subjects, @headings ]);
 same('settings of doc/privileges.md', \@settings, [ map { $_->[0] =~ /^setting `flakeid\.(\w+)`$/ } cells('doc/privileges.md') ]);
-my @types = text('doc/reference.md') =~ /^## Type `(\w+)`$/gm;
-same('functions, types and views of doc/reference.md and doc/leases.md',
-	[ keys %$people ], [ @types, map { /`(flake\w*)(?=[`(])/g } grep { !/^column/ } @subjects ]);
+same('functions, types and views of doc/reference',
+	[ keys %$people ], [ map { /`(flake\w*)(?=[`(])/g } grep { !/^column/ } @subjects, @headings ]);
 
 # Who may look into enciphered ids is told, and tested, with the names of all functions that look.
 my %sql_name = reverse $script =~ /^CREATE FUNCTION (\w+)\([^;]*?'MODULE_PATHNAME', '(\w+)'/gm;
@@ -75,7 +76,7 @@ my @raised = (
 	map({ $condition{$_} } $script =~ /\bRAISE ([a-z_]+)/g));
 my %code_of = map { $_ => 1 } values %code;
 same('SQLSTATEs of the manual', \@raised,
-	[ grep { $code_of{$_} } map { text($_) =~ /(?<=[ (])([0-9A-Z]{5})(?=[ ,);])/g } glob 'doc/*.md doc/howto/*.md' ]);
+	[ grep { $code_of{$_} } map { text($_) =~ /(?<=[ (])([0-9A-Z]{5})(?=[ ,);])/g } glob 'doc/*.md doc/howto/*.md doc/reference/*.md' ]);
 
 # Names in messages, comments of objects, the manual and CHANGELOG are names of something.
 my @versions = sort map { m{--([\d.]+)\.sql$} && !/--.*--/ ? $1 : () } glob 'sql/flakeid--*.sql';
@@ -84,7 +85,7 @@ my %known = map { $_ => 1 } keys %$all, map { "flakeid.$_" } @settings;
 sub unknown { return grep { !$known{$_} } map { /\b(flake_[a-z]\w*|flakeid\.[a-z]\w*)(?<!_)\b(?!\.)/g } @_ }
 none('messages and comments of objects name what is or was there',
 	grep { !$ever{$_} } unknown($sources =~ /"((?:[^"\\\n]|\\.)*)"/g, $script =~ /'([^']*)'/g));
-none("$_ names what is there", unknown(text($_) =~ /`([^`\n]+)`/g)) for grep { $_ ne 'CHANGELOG.md' } glob '*.md doc/*.md doc/howto/*.md doc/dev/*.md';
+none("$_ names what is there", unknown(text($_) =~ /`([^`\n]+)`/g)) for grep { $_ ne 'CHANGELOG.md' } glob '*.md doc/*.md doc/howto/*.md doc/reference/*.md doc/dev/*.md';
 
 # CHANGELOG: a function stands in the section of the version that brought it; presets and settings anywhere.
 my $changelog = text('CHANGELOG.md');

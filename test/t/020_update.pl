@@ -92,6 +92,8 @@ CREATE FUNCTION pg_temp.sorted(aclitem[]) RETURNS text LANGUAGE sql AS $$
 SELECT fact FROM (
 	SELECT pg_describe_object(classid, objid, 0) || ': ' || coalesce(obj_description(objid, classid::regclass::name), 'no comment') FROM mine
 	UNION ALL
+	SELECT concat_ws(' | ', attrelid::regclass, attname, col_description(attrelid, attnum)) FROM pg_attribute WHERE attrelid IN (SELECT oid FROM relation)
+	UNION ALL
 	SELECT concat_ws(' | ', pg_describe_object(classid, objid, objsubid), deptype, pg_describe_object(refclassid, refobjid, refobjsubid))
 	FROM pg_depend WHERE (classid, objid) IN (SELECT * FROM mine)
 	UNION ALL
