@@ -339,13 +339,12 @@ void make_named(Generator& g, const char* name, size_t length)
     const uint64_t generation = settings.generation;
     begin_named(g, name, length, false);
     if (g.preset == nullptr && !anybody_may_use(g.layout) && !superuser()) {
-        ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                errmsg("permission denied to generate ids with layout \"%s\"", name),
-                errdetail("Only superusers may generate with a layout that is neither a preset nor "
-                          "flakeid.layout."),
-                errhint("Have a superuser run: ALTER DATABASE %s SET flakeid.layout = %s",
-                        quote_identifier(get_database_name(MyDatabaseId)),
-                        quote_literal_cstr(name)));
+        ereport(
+            ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+            errmsg("permission denied to generate ids with layout \"%s\"", name),
+            errdetail("Only superusers may generate with a layout that is neither a preset nor "
+                      "flakeid.layout."),
+            errhint("Have a superuser make a function for it: %s", function_of_layout_line(name)));
     }
     make(g);
     g.user = GetUserId();

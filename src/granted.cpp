@@ -1,6 +1,11 @@
 #include "granted.hpp"
 
+#include "catalogs.hpp"
 #include "settings.hpp"
+
+extern "C" {
+#include "catalog/pg_extension.h"
+}
 
 namespace flakeid {
 
@@ -23,6 +28,21 @@ void require_granted(const Layout& layout, const char* name, const NodeSpan& spa
                     : errdetail("flakeid.node grants the nodes %u to %u.", span.first, span.last),
                 errhint("Have a superuser set flakeid.node to a span that has the node."));
     }
+}
+
+const char* function_of_layout_line(const char* layout)
+{
+    Oid schema = InvalidOid;
+    each_row(ExtensionRelationId, [&](HeapTuple row, TupleDesc) {
+        const auto* extension = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row));
+        const bool found = strcmp(NameStr(extension->extname), "flakeid") == 0;
+        schema = found ? extension->extnamespace : schema;
+        return found;
+    });
+    const char* name = quote_identifier(get_namespace_name(schema));
+    return psprintf("CREATE FUNCTION next_id() RETURNS %s.flake LANGUAGE sql SECURITY DEFINER SET "
+                    "search_path = pg_catalog, pg_temp AS $$ SELECT %s.flake_next(%s) $$;",
+                    name, name, quote_literal_cstr(layout));
 }
 
 } // namespace flakeid

@@ -11,4 +11,7 @@ namespace flakeid {
 // flakeid.node stands for.
 void require_granted(const Layout& layout, const char* name, const NodeSpan& span, int32_t node);
 
+// The statement that makes a function which everyone may call for ids of a layout; palloc'ed.
+const char* function_of_layout_line(const char* layout);
+
 } // namespace flakeid

@@ -202,4 +202,19 @@ char* moment_text(int64_t us)
     return DatumGetCString(DirectFunctionCall1(timestamptz_out, TimestampTzGetDatum(timestamp)));
 }
 
+const char* shell_word(const char* text)
+{
+    StringInfoData word;
+    initStringInfo(&word);
+    appendStringInfoChar(&word, '\'');
+    for (const char* c = text; *c != '\0'; c++) {
+        if (*c == '\'') {
+            appendStringInfoString(&word, "'\\'");
+        }
+        appendStringInfoChar(&word, *c);
+    }
+    appendStringInfoChar(&word, '\'');
+    return word.data;
+}
+
 } // namespace flakeid

@@ -37,6 +37,9 @@ char* duration_text(int64_t us);
 // timestamptz cannot hold it.
 char* moment_text(int64_t us);
 
+// A text as one word of a shell, palloc'ed.
+const char* shell_word(const char* text);
+
 static_assert(is_plain<LayoutMessage>);
 
 } // namespace flakeid

@@ -35,6 +35,28 @@ void throw_no_lease(const Generator& g, int64_t now_us)
             "wrong."));
 }
 
+namespace {
+
+// What to do about a word or a horizon of a time that the clock has left: ids stamped then keep
+// their node, generators remember it.
+const char* ahead_hint(const Generator& g)
+{
+    const uint32_t other = g.layout.max_node - (g.node == g.layout.max_node ? 1 : 0);
+    const char* procedure =
+        g.layout.max_node == 0
+            ? "if no id from the future was stored, let a superuser lower the horizon and restart "
+              "the server: SELECT flake_repair_horizon();"
+            : psprintf("let a superuser give the server a node that no other has and that made no "
+                       "ids meanwhile, lower the horizon and restart the server: ALTER SYSTEM SET "
+                       "flakeid.node = %u; SELECT flake_repair_horizon();",
+                       other);
+    return psprintf("Correct the clock if it was set back, or wait until it has caught up. If it "
+                    "was wrong before and is right now: %s",
+                    procedure);
+}
+
+} // namespace
+
 void throw_ahead(const Generator& g, uint64_t word, int64_t now_us)
 {
     const int64_t start_us = word_start_us(g, word);
@@ -58,10 +80,10 @@ void throw_ahead(const Generator& g, uint64_t word, int64_t now_us)
             errdetail("Ids up to %s may have been issued, and the clock says %s; flakeid.max_ahead "
                       "is %s.",
                       moment_text(start_us), moment_text(now_us), max_ahead),
-            errhint(
-                "Correct the clock if it was set back, or wait until it has caught up. A superuser "
-                "can lower a horizon that is wrong with SELECT flake_repair_horizon()."));
+            errhint("%s", ahead_hint(g)));
     }
+    // Draws alone lead no further than this.
+    const bool set_back = start_us - now_us > 2 * settings.max_ahead_us + 2 * us_per_s;
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
         errmsg("the next id of node %u lies %s ahead of the clock", g.node, ahead),
@@ -71,8 +93,9 @@ void throw_ahead(const Generator& g, uint64_t word, int64_t now_us)
         g.shape.has_back
             ? errhint("Wait or correct the clock. The back field has %u of its values left.",
                       static_cast<unsigned>(g.shape.max_back - word_back(g.shape, word)))
-            : errhint("Wait, correct the clock, or use a layout with a wider sequence or a span "
-                      "of nodes."));
+        : set_back ? errhint("%s", ahead_hint(g))
+                   : errhint("Wait, correct the clock, or use a layout with a wider sequence or a "
+                             "span of nodes."));
 }
 
 void throw_leases_began()

@@ -2,6 +2,7 @@
 
 #include "guc.hpp"
 #include "member.hpp"
+#include "messages.hpp"
 #include "shared.hpp"
 
 extern "C" {
@@ -17,11 +18,6 @@ namespace flakeid {
 ExpandedSecret expanded_secret;
 
 namespace {
-
-constexpr char file_hint[] =
-    "Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with "
-    "the old one; for a new installation, as the user that runs the server: (umask 077; openssl "
-    "rand -hex 16 > FILE)";
 
 constexpr int max_secret_marks = 1024;
 
@@ -211,12 +207,21 @@ const char* expand_keys(const char* text, size_t length, bool* named)
     return reason == nullptr || !file.named ? reason : psprintf("Line %d: %s", line, reason);
 }
 
+[[noreturn]] void refuse_unreadable(int system_error, const char* message)
+{
+    refuse_file(system_error, message, "",
+                psprintf("Put the secret back, or correct flakeid.secret_file. A new secret cannot "
+                         "read ids made with the old one; for a new installation, as the user that "
+                         "runs the server: (umask 077; openssl rand -hex 16 > %s)",
+                         shell_word(secret_file)));
+}
+
 // Opens, checks and reads the file, and leaves nothing of it behind but the expanded keys.
 void read_secret_file(const char* file)
 {
     const int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
-        refuse_file(errno, "could not open the secret file", "", file_hint);
+        refuse_unreadable(errno, "could not open the secret file");
     }
     struct stat status;
     char text[max_keys * most_line + 1]; // one more than all keys
@@ -240,14 +245,19 @@ void read_secret_file(const char* file)
         wipe(text, sizeof text);
     }
     if (known && !S_ISREG(status.st_mode)) {
-        refuse_file(0, "the secret file is not a regular file", "", file_hint);
+        refuse_unreadable(0, "the secret file is not a regular file");
     }
     if (known && !safe) {
-        refuse_file(0, "the secret file has group or world access", "",
-                    psprintf("Run: chmod 600 %s", file));
+        refuse_file(
+            0, "the secret file has group or world access", "",
+            status.st_uid == geteuid()
+                ? psprintf("If it is the file that you mean, run: chmod 600 %s",
+                           shell_word(secret_file))
+                : "Set flakeid.secret_file to a file that belongs to the user that runs the "
+                  "server. This one belongs to another.");
     }
     if (length < 0) {
-        refuse_file(read_error, "could not read the secret file", "", file_hint);
+        refuse_unreadable(read_error, "could not read the secret file");
     }
     if (reason != nullptr) {
         forget_key();
@@ -304,9 +314,14 @@ SecretSource secret_source()
                                      : SecretSource::not_honoured;
 }
 
-const char no_secret_hint[] =
-    "Make a file with (umask 077; openssl rand -hex 16 > FILE), owned by the user that runs the "
-    "server, and set flakeid.secret_file to its path.";
+const char* no_secret_hint()
+{
+    constexpr char example[] = "/etc/postgresql/flakeid.secret";
+    return psprintf("As the user that runs the server: (umask 077; openssl rand -hex 16 > %s) Then "
+                    "as a superuser: ALTER DATABASE %s SET flakeid.secret_file = '%s'; and connect "
+                    "again.",
+                    example, quote_identifier(get_database_name(MyDatabaseId)), example);
+}
 
 uint64_t mark_of_key(const SparxKey& key)
 {
@@ -340,7 +355,7 @@ void load_secret()
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("no secret is configured"),
                 errdetail("Enciphered ids need a secret of 16 bytes."),
-                errhint("%s", no_secret_hint));
+                errhint("%s", no_secret_hint()));
     }
     expanded_secret.loaded = settings.generation;
     expanded_secret.generation = has_key(0) ? settings.generation : 0;

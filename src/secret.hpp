@@ -49,7 +49,7 @@ inline const SparxKey& configured_key()
 }
 
 // What to do where there is no secret.
-extern const char no_secret_hint[];
+const char* no_secret_hint(); // palloc'ed
 
 // Enciphered to tell one key from another without showing either.
 uint64_t mark_of_key(const SparxKey& key);

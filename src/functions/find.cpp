@@ -22,6 +22,9 @@ using namespace flakeid;
 
 namespace {
 
+// Who may look into enciphered ids matters nowhere here: they have no time order, which is an error
+// to everyone.
+
 // Ids from `first` to `last`; none when first is larger.
 struct IdRange {
     int64_t first;
@@ -39,7 +42,12 @@ void require_time_order(const Reader& reader)
                 reader.layout.enciphered
                     ? errdetail("Enciphered ids are spread evenly over all numbers.")
                     : errdetail("Their highest field is not the time."),
-                errhint("Compare flake_timestamp(id) instead."));
+                reader.layout.enciphered
+                    ? errhint("Compare flake_timestamp(id, %s) instead, which needs EXECUTE on "
+                              "flake_decrypt(bigint).",
+                              quote_literal_cstr(reader.name))
+                    : errhint("Compare flake_timestamp(id, %s) instead.",
+                              quote_literal_cstr(reader.name)));
     }
 }
 
@@ -172,21 +180,21 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
 
 bool contained(FunctionCallInfo fcinfo, int64_t id, RangeType* range)
 {
-    const IdRange ids = ids_in_range(reader_of(fcinfo, 2), range);
+    const IdRange ids = ids_in_range(any_reader_of(fcinfo, 2), range);
     return ids.first <= id && id <= ids.last;
 }
 
 // When sealed ids were made is for those who may look into them.
 void require_sealed_right(FunctionCallInfo fcinfo, int arg)
 {
-    require_decrypt_right(fcinfo, &reader_of(fcinfo, arg).checked, Looking::sealed);
+    require_decrypt_right(fcinfo, &any_reader_of(fcinfo, arg).checked, Looking::sealed);
 }
 
 } // namespace
 
 FLAKEID_FUNCTION(flakeid_floor)
 {
-    const Reader& reader = reader_of(fcinfo, 1);
+    const Reader& reader = any_reader_of(fcinfo, 1);
     require_time_order(reader);
     return Int64GetDatum(
         lowest_id(reader.layout, tick_within_life(reader.layout, PG_GETARG_TIMESTAMPTZ(0))));
@@ -194,7 +202,7 @@ FLAKEID_FUNCTION(flakeid_floor)
 
 FLAKEID_FUNCTION(flakeid_ceil)
 {
-    const Reader& reader = reader_of(fcinfo, 1);
+    const Reader& reader = any_reader_of(fcinfo, 1);
     require_time_order(reader);
     return Int64GetDatum(
         highest_id(reader.layout, tick_within_life(reader.layout, PG_GETARG_TIMESTAMPTZ(0))));
@@ -202,12 +210,12 @@ FLAKEID_FUNCTION(flakeid_ceil)
 
 FLAKEID_FUNCTION(flakeid_range_floor)
 {
-    return Int64GetDatum(ids_in_range(reader_of(fcinfo, 1), PG_GETARG_RANGE_P(0)).first);
+    return Int64GetDatum(ids_in_range(any_reader_of(fcinfo, 1), PG_GETARG_RANGE_P(0)).first);
 }
 
 FLAKEID_FUNCTION(flakeid_range_ceil)
 {
-    return Int64GetDatum(ids_in_range(reader_of(fcinfo, 1), PG_GETARG_RANGE_P(0)).last);
+    return Int64GetDatum(ids_in_range(any_reader_of(fcinfo, 1), PG_GETARG_RANGE_P(0)).last);
 }
 
 FLAKEID_FUNCTION(flakeid_in_range)

@@ -18,19 +18,26 @@ struct Reader {
 };
 
 // The reader of layout argument `arg`, or of flakeid.layout where the function has no such
-// argument. For an enciphered layout, an error unless the current user may look into its ids.
+// argument.
 Reader& find_reader(FunctionCallInfo fcinfo, int arg);
 
-inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
+inline Reader& any_reader_of(FunctionCallInfo fcinfo, int arg)
 {
     auto* reader = static_cast<Reader*>(fcinfo->flinfo->fn_extra);
     if (unlikely(reader == nullptr || reader->generation != settings.generation)) {
         reader = &find_reader(fcinfo, arg);
     }
-    if (reader->layout.enciphered) {
-        require_decrypt_right(fcinfo, &reader->checked);
-    }
     return *reader;
+}
+
+// The same; for an enciphered layout, an error unless the current user may look into its ids.
+inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
+{
+    Reader& reader = any_reader_of(fcinfo, arg);
+    if (reader.layout.enciphered) {
+        require_decrypt_right(fcinfo, &reader.checked);
+    }
+    return reader;
 }
 
 // Raw id of an id, deciphered where the layout wants that. An error for an id outside the layout.

@@ -35,7 +35,7 @@ bool open_sealed(Sealed sealed, uint64_t* id, Node* context)
         ereturn(
             context, false,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("no secret is configured"),
-             errdetail("Sealed ids need a secret of 16 bytes."), errhint("%s", no_secret_hint)));
+             errdetail("Sealed ids need a secret of 16 bytes."), errhint("%s", no_secret_hint())));
     }
     const ExpandedSecret& secret = sealing_keys();
     if (!has_key(sealed.key)) {

@@ -33,6 +33,7 @@ TextFormat format_of_argument(FunctionCallInfo fcinfo, int arg)
     const int bytes =
         offset < length ? Min(pg_mblen(text + offset), static_cast<int>(length - offset)) : 0;
     const char* reason = "";
+    char zero[max_text_size];
     switch (status) {
     case TextStatus::ok:
         break;
@@ -48,7 +49,11 @@ TextFormat format_of_argument(FunctionCallInfo fcinfo, int arg)
         reason = "This is another spelling of an id than flake_to_text() writes.";
         break;
     case TextStatus::bad_length:
-        reason = "No text of this form has so many characters.";
+        reason = format == TextFormat::base64
+                     ? "Such a text has 4 to 28 characters, a multiple of 4."
+                     : psprintf("Such a text has %d characters, and this one has %d.",
+                                static_cast<int>(to_text(format, 0, zero)),
+                                pg_mbstrlen_with_len(text, static_cast<int>(length)));
         break;
     case TextStatus::overflow:
         reason = "It stands for a number that 64 bits do not hold.";

@@ -21,12 +21,16 @@ while (<$csv>)
 }
 close $csv;
 my $characters = 'sixteen letters!';
-my $hint_file = 'hint: Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with the old one; '
-  . 'for a new installation, as the user that runs the server: (umask 077; openssl rand -hex 16 > FILE)';
+sub hint_file
+{
+	my ($file) = @_;
+	return 'hint: Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with the old one; '
+	  . "for a new installation, as the user that runs the server: (umask 077; openssl rand -hex 16 > '$file')";
+}
 my $hint_form = 'hint: A secret is 32 hexadecimal digits, or exactly 16 characters.';
 my $none = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
-  . 'hint: Make a file with (umask 077; openssl rand -hex 16 > FILE), owned by the user that runs the server, '
-  . "and set flakeid.secret_file to its path.";
+  . 'hint: As the user that runs the server: (umask 077; openssl rand -hex 16 > /etc/postgresql/flakeid.secret) Then as a superuser: '
+  . "ALTER DATABASE postgres SET flakeid.secret_file = '/etc/postgresql/flakeid.secret'; and connect again.";
 
 # The number of the known secret that a session of the server uses, or how it is refused.
 sub in_use
@@ -87,10 +91,10 @@ my @bad = (
 for my $mode (0640, 0620, 0610, 0604, 0602, 0601, 0660, 0644, 0777)
 {
 	push @bad, [ sprintf('mode %o', $mode), $known[1]{secret},
-		"F0000: the secret file has group or world access\ndetail: $the_wrong\nhint: Run: chmod 600 $dir/wrong", $mode ];
+		"F0000: the secret file has group or world access\ndetail: $the_wrong\nhint: If it is the file that you mean, run: chmod 600 '$dir/wrong'", $mode ];
 }
 push @bad, [ 'no right for the server', $known[1]{secret},
-	"42501: could not open the secret file: Permission denied\ndetail: $the_wrong\n$hint_file", 0000 ];
+	"42501: could not open the secret file: Permission denied\ndetail: $the_wrong\n" . hint_file("$dir/wrong"), 0000 ];
 for my $bad (@bad)
 {
 	my ($what, $text, $expected, $mode) = @$bad;
@@ -102,16 +106,16 @@ for my $bad (@bad)
 	is(refusal($node, "SET flakeid.secret_file = '$dir/wrong'; SELECT flake_next('randflake')"), $expected, 'for flake_next too');
 }
 unlink "$dir/wrong";
-my $missing = "58P01: could not open the secret file: No such file or directory\ndetail: $the_wrong\n$hint_file";
+my $missing = "58P01: could not open the secret file: No such file or directory\ndetail: $the_wrong\n" . hint_file("$dir/wrong");
 is(in_use($node, "SET flakeid.secret_file = '$good'; SELECT flake_encrypt(5); SET flakeid.secret_file = '$dir/wrong';"), $missing, 'no file');
 mkdir "$dir/wrong", 0700;
-my $not_regular = "F0000: the secret file is not a regular file\ndetail: $the_wrong\n$hint_file";
+my $not_regular = "F0000: the secret file is not a regular file\ndetail: $the_wrong\n" . hint_file("$dir/wrong");
 is(in_use($node, "SET flakeid.secret_file = '$dir/wrong';"), $not_regular, 'a directory');
 rmdir "$dir/wrong";
 system('mkfifo', '-m', '600', "$dir/wrong") == 0 or die $!;
 is(in_use($node, "SET flakeid.secret_file = '$dir/wrong';"), $not_regular, 'a pipe, without waiting for it');
 unlink "$dir/wrong";
-is(in_use($node, "SET flakeid.secret_file = '/dev/null';"), "F0000: the secret file is not a regular file\ndetail: The file is \"/dev/null\".\n$hint_file", 'a device');
+is(in_use($node, "SET flakeid.secret_file = '/dev/null';"), "F0000: the secret file is not a regular file\ndetail: The file is \"/dev/null\".\n" . hint_file('/dev/null'), 'a device');
 is(refusal($node, "SET flakeid.secret_file = '$dir/wrong'; SELECT flake_next(), flake_node(5)"), '', 'plain layouts do not ask for it');
 
 # A file that changes under a running server
@@ -142,7 +146,7 @@ $node->safe_psql('postgres', "CREATE DATABASE other; CREATE ROLE ordinary LOGIN;
 	ALTER DATABASE postgres SET flakeid.secret_file = '$good'");
 $node->safe_psql('other', 'CREATE EXTENSION flakeid');
 is(in_use($node, ''), 3, 'ALTER DATABASE sets it');
-is(in_use($node, '', 'other'), $none, 'for that database');
+is(in_use($node, '', 'other'), $none =~ s{DATABASE postgres}{DATABASE other}r, 'for that database');
 is(refusal($node, "SELECT flake_next('randflake')", user => 'ordinary'), '', 'an ordinary role generates with it');
 is(refusal($node, "SET flakeid.secret_file = ''; SELECT flake_next('randflake')", user => 'ordinary'), '', 'and cannot take it away');
 

@@ -1,0 +1,288 @@
+# Hints that work when pasted: each situation raises an error; what its hint says to run, taken from the text of the hint, is run
+# as it stands; then the first statement, or what the hint puts in its place, goes through.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use FlakeTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = server('hints', 'max_prepared_transactions = 1', 'wal_level = logical');
+my $dir = PostgreSQL::Test::Utils::tempdir() . "/it's here";
+mkdir $dir or die "$dir: $!";
+$node->safe_psql('postgres', 'CREATE ROLE app LOGIN');
+my $far = 'time:41:1ms node:10 sequence:12 epoch=2031-01-01';
+my $opaque = 'time:41:1ms node:10 sequence:12 cipher=sparx64';
+my ($situations, $database) = (0);
+
+# A database of its own for each situation
+sub situation
+{
+	my ($what) = @_;
+	$situations++;
+	note("situation $situations: $what");
+	$database = "situation_$situations";
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	return $node->safe_psql($database, 'CREATE EXTENSION flakeid');
+}
+
+# How a statement is refused: detail and hint. It must be.
+sub refused
+{
+	my ($sql, $expected, %params) = @_;
+	my $error = refusal($node, $sql, database => $database, %params);
+	like($error, $expected, "$database: " . ($error =~ /^(.*)/)[0]);
+	return $error =~ /^hint: (.*)/ms ? $1 : $error;
+}
+
+# The words of a hint that are to be pasted, as a psql runs them that is in the session of the error
+sub paste
+{
+	my ($hint, $pattern) = @_;
+	my (@pasted) = $hint =~ $pattern;
+	is(scalar(@pasted) && $pasted[0] ne '', 1, "the hint has what to paste: $hint") or return;
+	my ($result, $out, $err) = $node->psql($database, join("\n", "LOAD 'flakeid';", map { /;$/ ? $_ : "$_;" } @pasted), on_error_stop => 1);
+	return is($err =~ s/^psql:.*NOTICE.*\n//gmr, '', "pasted: @pasted");
+}
+
+sub shell_paste
+{
+	my ($hint, $pattern) = @_;
+	my ($command) = $hint =~ $pattern;
+	return is(system($command // 'false'), 0, "pasted: " . ($command // $hint));
+}
+
+sub goes
+{
+	my ($sql, %params) = @_;
+	return is(refusal($node, $sql, database => $database, %params), '', "then it goes: $sql");
+}
+
+# Rights
+my $secret = write_file("$dir/secret", '00112233445566778899aabbccddeeff');
+my $use_secret = 'SET flakeid.secret_file = $q$' . $secret . '$q$;';
+my $set_secret = sub { $node->safe_psql($database, "ALTER DATABASE $database SET flakeid.secret_file = \$q\$$secret\$q\$") };
+
+situation('reading an enciphered id without the right');
+$set_secret->();
+my $read = "SELECT flake_timestamp(flake_next('randflake'), 'randflake')";
+my $hint = refused($read, qr/^42501: permission denied to look into enciphered ids/, user => 'app');
+paste($hint, qr/^(GRANT .*;)$/);
+goes($read, user => 'app');
+
+situation('sealing a made-up id without the right');
+$set_secret->();
+my $seal = 'CREATE TEMP TABLE t (id flake_sealed); INSERT INTO t VALUES (5::bigint::flake)';
+$hint = refused($seal, qr/^42501: permission denied to seal an id/, user => 'app');
+paste($hint, qr/^(GRANT .*;)$/);
+goes($seal, user => 'app');
+
+situation('finding sealed ids by time without the right');
+$set_secret->();
+$node->safe_psql($database, 'CREATE TABLE t (id flake_sealed DEFAULT flake_next()); INSERT INTO t DEFAULT VALUES; GRANT SELECT ON t TO app');
+my $find = "SELECT count(*) FROM t WHERE id <@ tstzrange(now() - interval '1 h', NULL)";
+$hint = refused($find, qr/^42501: permission denied to look into sealed ids/, user => 'app');
+paste($hint, qr/^(GRANT .*;)$/);
+goes($find, user => 'app');
+
+situation('a layout that is not for everyone');
+$hint = refused("SELECT flake_next('time:41:1ms node:9 sequence:13 epoch=2020-05-01')", qr/^42501: permission denied to generate ids with layout/, user => 'app');
+unlike($hint, qr/ALTER DATABASE/, 'nothing that changes every default');
+paste($hint, qr/: (CREATE FUNCTION .*;)$/);
+goes('SELECT next_id()', user => 'app');
+is($node->safe_psql($database, q{LOAD 'flakeid'; SHOW flakeid.layout}), 'snowflake', 'the layout of all others stays');
+
+situation('a node that is not granted');
+my $named = "SELECT flake_next('snowflake', 5)";
+$hint = refused($named, qr/^42501: permission denied to generate ids of node 5/, user => 'app');
+like($hint, qr/set flakeid.node to a span that has the node/, 'the hint names the setting');
+$node->safe_psql($database, "ALTER DATABASE $database SET flakeid.node = '0-7'");
+goes($named, user => 'app');
+
+# Layouts
+situation('a full layout');
+$hint = refused("SELECT flake_next('uidgenerator')", qr/^2200H: layout "uidgenerator" has been full since .*\ndetail: .* makes ids again that this layout made/);
+my ($successor) = $hint =~ /for new tables, such as the preset (\w+);/;
+goes("CREATE TABLE t (id flake DEFAULT flake_next('$successor')); INSERT INTO t DEFAULT VALUES");
+is($node->safe_psql($database, "SELECT 'uidgenerator' = ANY (repeats) FROM flake_layouts WHERE name = '$successor'"), 't', 'the column that it names tells why for new tables only');
+
+situation('the floor of an enciphered layout');
+$set_secret->();
+$hint = refused("SELECT flake_floor(now(), 'randflake')", qr/^0A000: ids of layout "randflake" have no time order/, user => 'app');
+my ($instead) = $hint =~ /Compare (flake_timestamp\(id, '.*?'\)) instead/;
+goes("SELECT count(*) FROM (SELECT flake_next('randflake')::bigint AS id) AS s WHERE $instead > now() - interval '1 min'");
+is(refusal($node, "SELECT flake_ceil(now())", database => $database, user => 'app'), '', 'layouts with a time order are for everyone');
+
+situation('the floor of a layout whose highest field is not the time');
+$hint = refused("SELECT flake_floor(now(), 'rollback3')", qr/^0A000: .*\ndetail: Their highest field is not the time/);
+($instead) = $hint =~ /Compare (flake_timestamp\(id, '.*?'\)) instead/;
+goes("SELECT count(*) FROM (SELECT flake_next('rollback3')::bigint AS id) AS s WHERE $instead > now() - interval '1 min'");
+
+situation('an id of another layout');
+$hint = refused("SELECT flake_inspect(flake_next(), 'js53')", qr/^22003: \d+ is not an id of layout "js53"/);
+my ($inspect) = $hint =~ /as in (flake_inspect\(id, '\w+'\))/;
+goes("SELECT $inspect FROM (SELECT flake_next()::bigint AS id) AS s");
+
+situation('a text that is no layout');
+$hint = refused("SELECT flake_layout('snow')", qr/^22023: invalid layout "snow"/);
+my ($example) = $hint =~ /such as "(.*)"/;
+goes("SELECT flake_layout('$example')");
+
+situation('an epoch without its unit');
+$hint = refused("SELECT flake_layout('time:41:1ms node:10 sequence:12 epoch=1288834974')", qr/^22023: invalid layout/);
+my ($epoch) = $hint =~ /For seconds write (epoch=\w+)/;
+goes("SELECT flake_layout('time:41:1ms node:10 sequence:12 $epoch')");
+
+situation('a node that the layout does not have');
+my $error = refusal($node, "SET flakeid.node = 5000; SELECT flake_next()", database => $database);
+like($error, qr/^22003: node 5000 is out of range/, $error);
+my ($last) = $error =~ /Its nodes are 0 to (\d+)/;
+goes("SET flakeid.node = $last; SELECT flake_next()");
+
+situation('a block past the sequence');
+$hint = refused("SELECT flake_block(5000)", qr/^22003: a block of 5000 ids does not fit/);
+my ($many) = $hint =~ /or use (flake_next_many)\(\)/;
+goes("SELECT count($many) FROM $many(5000)");
+
+# Texts and keys
+situation('a text that is too short');
+$error = refusal($node, "SELECT flake_from_text('abc', 'base16')", database => $database);
+like($error, qr/^22P02: invalid base16 text of a flake: "abc"\ndetail: Such a text has 16 characters, and this one has 3\.$/, $error);
+my ($length) = $error =~ /has (\d+) characters/;
+goes("SELECT flake_from_text(lpad('abc', $length, '0'), 'base16')");
+
+situation('a text form that is none');
+$hint = refused("SELECT flake_to_text(5, 'base85')", qr/^22023: there is no text form "base85"/);
+goes(join '; ', map { "SELECT flake_to_text(5, '$_')" } $hint =~ /\b(base\w+)/g);
+
+situation('a key of another length');
+$hint = refused("SELECT flake_encrypt(5, 'abc')", qr/^22023: invalid key length/);
+my ($bytes) = $hint =~ /has (\d+) bytes, as in decode\('\.\.\.', 'hex'\)/;
+goes("SELECT flake_encrypt(5, decode(repeat('ab', $bytes), 'hex'))");
+
+# The secret
+situation('no secret');
+my $encipher = "SELECT flake_next('$opaque')";
+$hint = refused($encipher, qr/^55000: no secret is configured/) =~ s{/etc/postgresql/}{$ENV{TMPDIR}/}gr;
+shell_paste($hint, qr/(\(umask .*?\))/);
+paste($hint, qr/(ALTER DATABASE .*?;)/);
+goes($encipher);
+unlink "$ENV{TMPDIR}/flakeid.secret";
+
+situation('a secret file that is not there');
+$hint = refused("SET flakeid.secret_file = \$q\$$dir/new\$q\$; $encipher", qr/^58P01: could not open the secret file/);
+shell_paste($hint, qr/(\(umask .*\))$/);
+goes("SET flakeid.secret_file = \$q\$$dir/new\$q\$; $encipher");
+
+situation('a secret file that others can read');
+chmod 0644, $secret;
+$hint = refused("$use_secret $encipher", qr/^F0000: the secret file has group or world access/);
+shell_paste($hint, qr/run: (chmod .*)$/);
+goes("$use_secret $encipher");
+
+situation('a file of the system in the place of the secret');
+$hint = refused("SET flakeid.secret_file = '/etc/passwd'; $encipher", qr/^F0000: the secret file has group or world access/);
+unlike($hint, qr/chmod/, 'nothing that would change the file');
+like($hint, qr/belongs to another/, 'but why');
+
+# Time
+situation('ids further ahead than draws lead');
+my $narrow = 'time:41:1ms node:3 sequence:1 epoch=2019-01-01';
+$node->safe_psql($database, "ALTER DATABASE $database SET flakeid.layout = '$narrow'");
+$node->safe_psql($database, q{SET flakeid.max_ahead = '1 h'; SELECT count(*) FROM flake_next_many(120000)});
+$hint = refused('SELECT flake_next()', qr/^55000: the next id of node 0 lies \d+\.\d+ s ahead of the clock/);
+unlike($hint, qr/span/, 'a span would not help');
+paste($hint, qr/(ALTER SYSTEM .*?;) (SELECT .*?;)/);
+$node->restart;
+goes('SELECT flake_next()');
+is($node->safe_psql($database, 'SELECT flake_node(flake_next())'), '7', 'of another node, which the ids ahead of the clock cannot meet');
+$node->safe_psql($database, q{LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
+$node->restart;
+
+situation('a horizon that lies ahead of the clock');
+$node->safe_psql($database, q{SELECT flake_raise_horizon(now() + interval '2 days')});
+$hint = refused('SELECT flake_next()', qr/^55000: the horizon of database "$database" lies \d+\.\d+ s ahead of the clock/);
+paste($hint, qr/(ALTER SYSTEM .*?;) (SELECT .*?;)/);
+$node->restart;
+goes('SELECT flake_next()');
+$node->safe_psql($database, q{LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
+$node->restart;
+
+situation('a burst past what the layout allows');
+my $burst = "SET flakeid.layout = 'time:41:1ms node:3 sequence:1 epoch=2017-01-01'; SET flakeid.when_ahead = error; SELECT count(*) FROM flake_next_many(60000)";
+$hint = refused($burst, qr/^55000: the next id of node 0 lies .* ahead of the clock/);
+like($hint, qr/or a span of nodes\.$/, 'a span helps');
+goes("SET flakeid.node = '0-7'; $burst");
+
+situation('a durable state that was emptied');
+$node->safe_psql($database, 'REFRESH MATERIALIZED VIEW flakeid.state WITH NO DATA');
+$hint = refused('SELECT flake_next()', qr/^XX001: the horizon of database "$database" is lost/);
+paste($hint, qr/Run (REFRESH .*?;) (SELECT .*?;)/);
+goes('SELECT flake_next()');
+
+# Set-up
+situation('SQL objects of an older version');
+$node->safe_psql($database, q{DROP EXTENSION flakeid; CREATE EXTENSION flakeid VERSION '0.1.0'});
+$hint = refused('SELECT flake_next()', qr/^55000: extension flakeid of this database does not fit the library/);
+paste($hint, qr/^Run: (.*)$/);
+goes('SELECT flake_next()');
+
+situation('a server that is one of several');
+$node->safe_psql($database, q{CREATE SUBSCRIPTION s CONNECTION 'dbname=nothing' PUBLICATION p WITH (connect = false)});
+$hint = refused('SELECT flake_next()', qr/^55000: this server is one of several, and flakeid.node was never set/);
+paste($hint, qr/of its own: (ALTER SYSTEM .*?;) (SELECT .*?;)/);
+$node->poll_query_until($database, q{SELECT flakeid_version() <> '' AND current_setting('flakeid.node') = '1'});
+goes('SELECT flake_next()');
+$node->safe_psql($database, q{ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s; LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
+$node->reload;
+
+situation('a setting of the configuration file that a database has');
+$node->safe_psql($database, "ALTER DATABASE $database SET flakeid.realm = 'shop'");
+$hint = refused('SELECT flake_next()', qr/^55P02: parameter "flakeid.realm" cannot be set for a database or role/);
+my ($reset) = $hint =~ /(RESET \S+),/;
+$node->safe_psql($database, "ALTER DATABASE $database $reset");
+goes('SELECT flake_next()');
+
+situation('ids in the transaction that makes the extension anew');
+my $anew = 'BEGIN; DROP EXTENSION flakeid; CREATE EXTENSION flakeid';
+$hint = refused("$anew; SELECT flake_next()", qr/^55000: cannot make ids in the transaction that replaces the durable state/);
+my ($commit) = $hint =~ /^(Commit) first/;
+goes("$anew; $commit; SELECT flake_next()");
+
+situation('a transaction that was prepared before a restart');
+$node->safe_psql($database, q{CREATE TABLE t (id flake DEFAULT flake_next()); BEGIN; INSERT INTO t DEFAULT VALUES; PREPARE TRANSACTION 'mine'});
+$node->restart;
+$hint = refused('SELECT flake_settled()', qr/^55000: nobody knows which ids prepared transactions drew/);
+my ($end) = $hint =~ /or (ROLLBACK PREPARED)/;
+$node->safe_psql($database, "$end 'mine'");
+goes('SELECT flake_settled()');
+
+# Leases
+my $acquire = q{SELECT flake_lease_acquire('default', 'me', '60 s')};
+situation('a coordinator that rests');
+$node->safe_psql($database, 'SELECT flake_lease_begin_rest()');
+$hint = refused($acquire, qr/^55000: the coordinator hands out no leases before/);
+paste($hint, qr/(SELECT flake_lease_end_rest\(\))/);
+goes($acquire);
+
+situation('a realm that is not there');
+$hint = refused($acquire =~ s/default/shop/r, qr/^22023: there is no realm "shop"/);
+my ($make) = $hint =~ /Make it with (\w+)\(\)/;
+$node->safe_psql($database, "SELECT $make('shop')");
+goes($acquire =~ s/default/shop/r);
+
+situation('a lease that is too long');
+$hint = refused($acquire =~ s/60 s/10 min/r, qr/^22023: a lease cannot last 600 s/);
+my ($raise) = $hint =~ /or raise max_ttl with (\w+)\(\)/;
+$node->safe_psql($database, "SELECT $raise('default', max_ttl => '10 min')");
+goes($acquire =~ s/60 s/10 min/r);
+
+situation('leases in the role of a replica');
+$hint = refused("SET session_replication_role = replica; $acquire", qr/^55000: leases are not changed in the role of a replica/);
+goes("SET session_replication_role = replica; $hint $acquire");
+
+cmp_ok($situations, '>=', 25, "$situations situations");
+$node->stop;
+done_testing();
