@@ -76,7 +76,7 @@ my @raised = (
 	map({ $condition{$_} } $script =~ /\bRAISE ([a-z_]+)/g));
 my %code_of = map { $_ => 1 } values %code;
 same('SQLSTATEs of the manual', \@raised,
-	[ grep { $code_of{$_} } map { text($_) =~ /(?<=[ (])([0-9A-Z]{5})(?=[ ,);])/g } glob 'doc/*.md doc/howto/*.md doc/reference/*.md' ]);
+	[ grep { $code_of{$_} } map { text($_) =~ /(?<=[ (])([0-9A-Z]{5})(?=[ ,);])/g } glob 'doc/*.md doc/*/*.md' ]);
 
 # Names in messages, comments of objects, the manual and CHANGELOG are names of something.
 my @versions = sort map { m{--([\d.]+)\.sql$} && !/--.*--/ ? $1 : () } glob 'sql/flakeid--*.sql';
@@ -85,7 +85,7 @@ my %known = map { $_ => 1 } keys %$all, map { "flakeid.$_" } @settings;
 sub unknown { return grep { !$known{$_} } map { /\b(flake_[a-z]\w*|flakeid\.[a-z]\w*)(?<!_)\b(?!\.)/g } @_ }
 none('messages and comments of objects name what is or was there',
 	grep { !$ever{$_} } unknown($sources =~ /"((?:[^"\\\n]|\\.)*)"/g, $script =~ /'([^']*)'/g));
-none("$_ names what is there", unknown(text($_) =~ /`([^`\n]+)`/g)) for grep { $_ ne 'CHANGELOG.md' } glob '*.md doc/*.md doc/howto/*.md doc/reference/*.md doc/dev/*.md';
+none("$_ names what is there", unknown(text($_) =~ /`([^`\n]+)`/g)) for grep { $_ ne 'CHANGELOG.md' } glob '*.md doc/*.md doc/howto/*.md doc/reference/*.md doc/errors/*.md doc/dev/*.md';
 
 # CHANGELOG: a function stands in the section of the version that brought it; presets and settings anywhere.
 my $changelog = text('CHANGELOG.md');

@@ -1,0 +1,74 @@
+# doc/errors has every message that the library and the SQL script raise, with its SQLSTATE or its level, what to do,
+# and no other; doc/errors.md leads to them.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Test::More;
+use Tree;
+
+chdir "$FindBin::Bin/../.." or die $!;
+
+my (%code, %condition);
+for (grep { /^\w{5} / } split /\n/, text((lines('pg_config --sharedir'))[0] . '/errcodes.txt'))
+{
+	my ($code, undef, $macro, $name) = split;
+	$code{$macro} = $code;
+	$condition{$name} = $code if $name;
+}
+
+# The text of C literals that stand side by side; what a format puts in is three dots.
+my $literal = qr/"(?:[^"\\]|\\.)*"|U?INT64_FORMAT/;
+my $literals = qr/$literal(?:\s*$literal)*/;
+sub message
+{
+	my ($source) = @_;
+	my $text = join '', map { /^"(.*)"$/s ? $1 =~ s/\\(.)/$1/gr : '%d' } $source =~ /$literal/g;
+	return $text =~ s/%[.*\d]*[a-z]/.../gr;
+}
+
+my %raised; # message: its SQLSTATEs and levels
+sub raised { my ($message, @codes) = @_; $raised{$message}{$_} = 1 for @codes; return }
+
+for my $file (sources())
+{
+	my $text = text($file);
+	while ($text =~ /\b(?:ereport\(\s*(?<level>[A-Z]+)|ereturn\(|GUC_check_errmsg)\b(?<rest>[^;]*;)/g)
+	{
+		my ($level, $rest) = ($+{level} // 'ERROR', $+{rest});
+		my @codes = map { $code{$_} // die "$file: $_" } $rest =~ /\b(ERRCODE_\w+)/g;
+		@codes = $rest =~ /^\(/ ? $code{ERRCODE_INVALID_PARAMETER_VALUE} : $level if !@codes;
+		raised(message($1), @codes) while $rest =~ /(?:errmsg\(|^\()\s*($literals)/g;
+	}
+	# Those whose message is an argument
+	raised(message($1), 'WARNING') while $text =~ /\bwarn_once\(\s*($literals)/g;
+	raised(message("$1"), $code{ERRCODE_CONFIG_FILE_ERROR}) while $text =~ /\brefuse_(?:file|unreadable)\(\s*\w+,\s*($literals)/g;
+}
+my $script = text('sql/flakeid--' . version() . '.sql');
+while ($script =~ /\bRAISE (\w+) USING\s+MESSAGE = (?:format\()?'((?:[^']|'')*)'/g)
+{
+	my ($condition, $message) = ($1, $2);
+	raised($message =~ s/%s/.../gr =~ s/''/'/gr, $condition{$condition} // $condition);
+}
+delete @raised{ '...', '...: ...' }; # whose message is an argument
+cmp_ok(scalar(keys %raised), '>', 100, 'messages were found');
+
+my (%told, @mute);
+my @pages = glob 'doc/errors/*.md';
+for my $section (map { split /^(?=##)/m, text($_) } @pages)
+{
+	my ($message, $codes) = $section =~ /^### (.*)\n\n((?:[A-Z]+|\w{5})(?:, \w{5})*)[,.] / or next;
+	$told{"$_ $message"} = 1 for split /, /, $codes;
+	push @mute, $message if $section !~ /\n\n\*\*Do:\*\* \S/;
+}
+none('each message has what to do', @mute);
+same('messages', [ map { my $message = $_; map { "$_ $message" } keys %{ $raised{$message} } } keys %raised ], [ keys %told ]);
+
+# doc/errors.md says of each SQLSTATE what it means, and leads to each message.
+my $list = text('doc/errors.md');
+none('doc/errors.md tells each SQLSTATE', grep { length == 5 && $list !~ /^\| $_ \|/m } map { (split)[0] } keys %told);
+my @links = map { my $page = $_; map { my $anchor = lc =~ s/[^\w -]//gr =~ s/ /-/gr; "- [$_](" . $page =~ s{^doc/}{}r . "#$anchor)" } text($page) =~ /^### (.*)$/mg }
+  grep { !m{/log\.md$} } @pages;
+is(($list =~ /<!-- begin messages -->\n\n(.*?)\n\n<!-- end -->/s)[0], join("\n", sort { lc $a =~ s/^\W+//r cmp lc $b =~ s/^\W+//r } @links), 'doc/errors.md leads to each error');
+
+done_testing();
