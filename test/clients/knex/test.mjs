@@ -29,7 +29,7 @@ assert.equal((await knex('purchase').max('id'))[0].max, ids.at(-1), 'max()');
 await pages(async (after, count) => (await shop.purchasesAfter(after, count)).map((p) => p.id));
 
 // What the page warns of
-const { rows: [warned] } = await knex.raw('SELECT to_json(array_agg(id::bigint ORDER BY id)) AS json FROM purchase');
-assert.equal(warned.json[0], rounded, 'bigint in JSON is rounded');
+const { rows: [{ json }] } = await knex.raw("SELECT json_build_object('bigint', min(id), 'flake', min(id)::flake) AS json FROM purchase");
+assert.deepEqual(json, { bigint: rounded, flake: ids[0] }, 'bigint in JSON is rounded, and min() is a bigint');
 
 await knex.destroy();

@@ -44,5 +44,13 @@ const warned = await db.selectNoFrom((eb) => jsonArrayFrom(
     eb.selectFrom('purchase').select((eb) => eb.cast('id', sql`bigint`).as('id')).orderBy('id'),
 ).as('json')).executeTakeFirst();
 assert.equal(warned.json[0].id, rounded, 'bigint in jsonArrayFrom is rounded');
+const { last: [{ min, max }] } = await db.selectNoFrom((eb) => jsonArrayFrom(
+    eb.selectFrom('purchase').select((eb) => [
+        eb.fn.min('id').as('min'),
+        eb.cast(eb.fn.max('id'), sql`flake`).as('max'),
+    ]),
+).as('last')).executeTakeFirst();
+assert.equal(min, rounded, 'and so is min(), which is a bigint');
+assert.equal(max, ids.at(-1), 'as a flake it is not');
 
 await db.destroy();

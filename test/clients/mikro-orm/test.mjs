@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { MikroORM } from '@mikro-orm/postgresql';
-import { ids, made, pages, version } from '../check.mjs';
+import { DatabaseSchema, MikroORM } from '@mikro-orm/postgresql';
+import { ids, made, pages, rounded, version } from '../check.mjs';
 import { Customer, Purchase, config, customersWithPurchases, lastPurchase, purchasesAfter } from './shop.mjs';
 
 version('@mikro-orm/core', 'pg');
@@ -12,6 +12,8 @@ assert.ok(up.every((s) => !/drop|serial/.test(s)), up.join('\n'));
 await migrator.up();
 assert.deepEqual((await migrator.createMigration()).diff.up, [], 'the second difference is empty');
 assert.equal(await orm.schema.getUpdateSchemaSQL(), '');
+const introspected = await DatabaseSchema.create(orm.em.getConnection(), orm.em.getPlatform(), orm.config);
+assert.deepEqual(introspected.getTables().map((t) => t.name).filter((name) => name !== 'mikro_orm_migrations').sort(), ['customer', 'purchase'], 'introspection names the tables of the user');
 assert.ok(!/flake_|"flakeid"/.test(await orm.schema.getDropSchemaSQL()), 'nothing of the extension is dropped');
 await orm.schema.dropSchema();
 await orm.schema.refreshDatabase();
@@ -35,5 +37,9 @@ assert.deepEqual(joined.flatMap((c) => c.purchases.getItems().map((p) => p.id)),
 assert.equal((await em.fork().findOne(Purchase, ids[6])).id, ids[6]);
 assert.equal(await lastPurchase(em.fork()), ids.at(-1), 'max()');
 await pages(async (after, count) => (await purchasesAfter(em.fork(), after, count)).map((p) => p.id));
+
+// What the page warns of
+const [{ json }] = await em.execute("SELECT json_build_object('bigint', min(id), 'flake', min(id)::flake) AS json FROM purchase");
+assert.deepEqual(json, { bigint: rounded, flake: ids[0] }, 'bigint in JSON is rounded, and min() is a bigint');
 
 await orm.close();

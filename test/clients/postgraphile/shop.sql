@@ -7,6 +7,7 @@ CREATE TABLE shop.purchase (
     item text NOT NULL
 );
 CREATE INDEX ON shop.purchase (customer_id);
+CREATE FUNCTION shop.last_purchase() RETURNS flake LANGUAGE sql STABLE AS 'SELECT max(id)::flake FROM shop.purchase';
 -- What "after this id" means, for lists that go on from the last id seen
 CREATE FUNCTION shop.purchases_after(id flake, count int) RETURNS SETOF shop.purchase LANGUAGE sql STABLE AS
     'SELECT p.* FROM shop.purchase AS p WHERE p.id > purchases_after.id ORDER BY p.id LIMIT count';

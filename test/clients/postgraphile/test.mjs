@@ -23,7 +23,10 @@ await pool.query("INSERT INTO shop.purchase SELECT id, id, 'i' FROM unnest($1::f
 const { allCustomers } = await ask('{ allCustomers(orderBy: ID_ASC) { nodes { id purchasesByCustomerId { nodes { id } } } } }');
 assert.deepEqual(allCustomers.nodes.map((c) => c.id), ids, 'read');
 assert.deepEqual(allCustomers.nodes.flatMap((c) => c.purchasesByCustomerId.nodes.map((p) => p.id)), ids, 'nested');
-assert.equal((await ask('query ($id: BigFloat!) { purchaseById(id: $id) { id } }', { id: ids[6] })).purchaseById.id, ids[6], 'as a variable');
+for (const id of ids) {
+    assert.equal((await ask('query ($id: BigFloat!) { purchaseById(id: $id) { id } }', { id })).purchaseById.id, id, 'as a variable');
+}
+assert.equal((await ask('{ lastPurchase }')).lastPurchase, ids.at(-1), 'max()');
 const { allPurchases: last } = await ask('{ allPurchases(orderBy: ID_DESC, first: 1) { nodes { id } } }');
 assert.equal(last.nodes[0].id, ids.at(-1), 'the last one');
 await pages(async (after, count) => (await ask('query ($after: BigFloat!, $count: Int!) { purchasesAfter(id: $after, count: $count) { nodes { id } } }', { after, count }))

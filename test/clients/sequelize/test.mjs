@@ -45,5 +45,7 @@ const Plain = sequelize.define('plain', { id: { type: DataTypes.BIGINT, primaryK
 await Plain.sync();
 await Plain.create({ id: ids[0] });
 assert.equal(await Plain.max('id'), rounded, 'max() of BIGINT is rounded');
+const [[{ json }]] = await sequelize.query("SELECT json_build_object('bigint', min(id), 'flake', min(id)::flake) AS json FROM purchase");
+assert.deepEqual(json, { bigint: rounded, flake: ids[0] }, 'bigint in JSON is rounded, and min() is a bigint');
 
 await sequelize.close();
