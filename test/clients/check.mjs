@@ -11,7 +11,7 @@ export const rounded = 2 ** 53;
 // For the table of test/on_demand/clients
 export function version(...packages) {
     for (const name of packages) {
-        let dir = import.meta.dirname;
+        let dir = process.cwd();
         while (!existsSync(join(dir, 'node_modules', name))) {
             dir = dirname(dir);
         }
