@@ -47,6 +47,14 @@ assert tables() == ["alembic_version"], tables()
 command.upgrade(config, "head")
 engine.dispose()
 
+# All tables that reflection finds go, and come again.
+found = MetaData()
+found.reflect(engine)
+found.drop_all(engine)
+assert tables() == [], tables()
+command.upgrade(config, "head")
+assert tables() == ["alembic_version", "lines", "orders"], tables()
+
 with Session(engine) as session:
     # Rows of one flush come back with their ids in one statement a table.
     statements = []
