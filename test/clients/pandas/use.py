@@ -35,6 +35,11 @@ with engine.begin() as connection:
     block.to_sql("blocks", connection, index=False, dtype={"id": Flake})
     assert connection.execute(text("SELECT atttypid::regtype::text FROM pg_attribute WHERE attrelid = 'blocks'::regclass AND attname = 'id'")).scalar() == "flake"
 
+    # max() is a bigint, and beside a NULL a float as well.
+    by_item = "SELECT item, max(id) FILTER (WHERE item = 'odd')%s AS last FROM blocks GROUP BY item ORDER BY item"
+    assert list(read_ids(by_item % "", connection, ["last"])["last"].dropna()) == [2**53]
+    assert list(read_ids(by_item % "::flake", connection, ["last"])["last"].dropna()) == [2**53 + 1]
+
     # A join in pandas, pages, one parameter
     assert len(block.merge(again, on="id")) == 51
     last, pages = 0, []
