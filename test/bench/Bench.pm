@@ -105,10 +105,7 @@ sub start
 	$self->as_server($self->program('initdb'), '-D', $data,
 		qw(-U postgres -A trust -E UTF8 --no-locale --no-sync),
 		{ to => "$self->{dir}/initdb.log" });
-	open(my $conf, '>>', "$data/postgresql.conf") or die "$data: $!\n";
-	print $conf "listen_addresses = ''\n", "unix_socket_directories = '$self->{dir}'\n",
-	  map { "$_\n" } @{ $option{config} // [] };
-	close($conf);
+	$self->settings("listen_addresses = ''", "unix_socket_directories = '$self->{dir}'", @{ $option{config} // [] });
 	$self->up;
 	$self->psql("\\set floor '$self->{dir}/floor.so'\n" . output('cat', "$here/setup.sql"));
 	return $self;
@@ -191,12 +188,50 @@ sub up
 	return;
 }
 
+# Stops it: `fast`, or `immediate`, as a crash does.
 sub down
 {
-	my ($self) = @_;
+	my ($self, $mode) = @_;
 	$self->{ended_seconds} += $self->server_seconds;
-	$self->as_server($self->program('pg_ctl'), '-D', "$self->{dir}/data", '-m', 'fast', '-w', 'stop')
+	$self->as_server($self->program('pg_ctl'), '-D', "$self->{dir}/data", '-m', $mode // 'fast', '-w', 'stop')
 	  if delete $self->{up};
+	return;
+}
+
+# A standby of the server, streaming from it.
+sub standby
+{
+	my ($self) = @_;
+	my $standby = bless { %$self, dir => abs_path(tempdir('flakeid_bench_XXXXXX', TMPDIR => 1)) }, ref $self;
+	push @started, $standby;
+	chmod 0755, $standby->{dir};
+	run('chown', 'postgres', $standby->{dir}) if $> == 0;
+	$standby->as_server($self->client('pg_basebackup'), '-R', '-c', 'fast', '-D', "$standby->{dir}/data");
+	$standby->settings("unix_socket_directories = '$standby->{dir}'");
+	$standby->up;
+	return $standby;
+}
+
+sub promote { my ($self) = @_; return $self->as_server($self->program('pg_ctl'), '-D', "$self->{dir}/data", '-w', 'promote'); }
+
+# Kills a process of the server with signal 9: the server ends all sessions, recovers from WAL, and is up again.
+sub crash
+{
+	my ($self) = @_;
+	my $walwriter = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'";
+	chomp(my $before = $self->psql($walwriter));
+	kill 'KILL', $before;
+	1 until system($self->client('pg_isready'), '-q') == 0 && (eval { $self->psql($walwriter) } // '') =~ /^(?!$before$)\d/;
+	return;
+}
+
+# Appends to the configuration.
+sub settings
+{
+	my ($self, @lines) = @_;
+	open(my $conf, '>>', "$self->{dir}/data/postgresql.conf") or die "postgresql.conf: $!\n";
+	print $conf map { "$_\n" } @lines;
+	close($conf);
 	return;
 }
 
@@ -204,9 +239,7 @@ sub down
 sub configure
 {
 	my ($self, @lines) = @_;
-	open(my $conf, '>>', "$self->{dir}/data/postgresql.conf") or die "postgresql.conf: $!\n";
-	print $conf map { "$_\n" } @lines;
-	close($conf);
+	$self->settings(@lines);
 	$self->down;
 	$self->up;
 	return;
@@ -244,6 +277,9 @@ sub psql
 	local $ENV{PGOPTIONS} = '-c client_min_messages=warning';
 	return output($self->client('psql'), qw(-X -q -A -t -v ON_ERROR_STOP=1 -d postgres -f), $file);
 }
+
+# The same, as rows of columns.
+sub rows { my ($self, $script) = @_; return map { [ split /\|/, $_, -1 ] } split /\n/, $self->psql($script); }
 
 # Times statements in one session, each round all of them in turn, after one round that does not
 # count. A statement is [name, SQL, SQL to run before it and untimed]. Returns name -> list of ms.
