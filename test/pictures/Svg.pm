@@ -82,6 +82,22 @@ sub legend
 	return;
 }
 
+# Bars from left to right, one below the other, with their names before and their values after them: [name, length from 0 to 1,
+# value, colour]... Returns where the last one ends.
+sub bars
+{
+	my ($self, $x, $y, $wide, @bars) = @_;
+	for my $bar (@bars)
+	{
+		my ($name, $length, $value, $colour) = @$bar;
+		$self->text($x - 8, $y + 14, $name, anchor => 'end');
+		$self->box($x, $y, max(1, $wide * $length), 18, $colour);
+		$self->text($x + $wide * $length + 6, $y + 14, $value);
+		$y += 26;
+	}
+	return $y;
+}
+
 # A line through [x, y]... Options: `dashed`, `thin`, `arrow` at its end.
 sub line
 {
@@ -99,6 +115,15 @@ sub line
 		  $to->[0] - 8 * $dx - 4 * $dy, $to->[1] - 8 * $dy + 4 * $dx;
 	}
 	push @{ $self->{drawn} }, sprintf '<path d="%s" class="%s line%s"/>', $path, $colour, join '', map { " $_" } grep { $option{$_} } qw(dashed thin);
+	return;
+}
+
+# What lies between [x, y]... and a level below them
+sub area
+{
+	my ($self, $colour, $points, $bottom) = @_;
+	my @path = map { number($_->[0]) . ' ' . number($_->[1]) } [ $points->[0][0], $bottom ], @$points, [ $points->[-1][0], $bottom ];
+	push @{ $self->{drawn} }, sprintf '<path d="M%sZ" class="%s"/>', join('L', @path), $colour;
 	return;
 }
 

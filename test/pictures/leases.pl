@@ -85,7 +85,7 @@ return sub {
 	$row += 36;
 	$svg->text($left - 12, $row + 19, 'its standby', anchor => 'end');
 	$bar->($begun, $promoted, 'grey', 'replays');
-	$bar->($promoted, $rest, 'yellow', 'promoted: renews, gives no new ones yet');
+	$bar->($promoted, $rest, 'yellow', 'promoted: renews, gives none yet');
 	$bar->($rest, $samples[-1][0], 'green', 'gives');
 	$row += 36;
 	$svg->text($left - 12, $row + 19, 'generator', anchor => 'end');
