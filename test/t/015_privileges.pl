@@ -1,5 +1,5 @@
 # Who may do what: each function, view, table and setting of the extension for each kind of role, as
-# doc/privileges.md says it. What has no line there, or another one, is an error.
+# doc/privileges.md or one of its companions says it. What has no line there, or another one, is an error.
 use strict;
 use warnings;
 
@@ -67,12 +67,13 @@ for my $role (@roles)
 }
 push @lines, map { "| setting `$_` | " . join(' | ', @{ $may{$_} }) . ' |' } @settings;
 
+my @pages = qw(privileges privileges_functions dev/privileges);
 my %is = map { s/ +/ /gr => 1 } @lines;
-my %told = map { chomp; s/ +/ /gr => 1 } grep { /^\| (?:materialized |foreign )?\w+ `/ } split /^/, slurp_file(source_dir() . '/doc/privileges.md');
+my %told = map { chomp; s/ +/ /gr => 1 } grep { /^\| (?:materialized |foreign )?\w+ `/ } split /^/, join '', map { slurp_file(source_dir() . "/doc/$_.md") } @pages;
 cmp_ok(scalar(keys %is), '>', 60, 'objects of the extension');
 my @missing = sort grep { !$told{$_} } keys %is;
 my @wrong = sort grep { !$is{$_} } keys %told;
-is(join("\n", @missing), '', 'each has its line in doc/privileges.md');
+is(join("\n", @missing), '', "each has its line in one of doc: @pages");
 is(join("\n", @wrong), '', 'which says nothing else');
 
 $node->stop;
