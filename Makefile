@@ -5,13 +5,14 @@
 # make check                all tests, on throw-away servers; installs what is missing first
 # make dist                 the archive for PGXN, of the last commit, in build
 # make deb                  Debian packages, in build/deb; installs what is missing first
+# make site                 the manual as a site, in build/site; installs what is missing first
 
-ifneq ($(filter demo check deb dist,$(MAKECMDGOALS)),)
+ifneq ($(filter demo check deb dist site,$(MAKECMDGOALS)),)
 
-.PHONY: demo check deb dist
+.PHONY: demo check deb dist site
 demo check:
 	@test/run test/$@
-deb dist:
+deb dist site:
 	@packaging/$@
 
 else
