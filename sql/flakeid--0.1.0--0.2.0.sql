@@ -308,7 +308,7 @@ COMMENT ON FUNCTION flake_accept_secret() IS
     'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
 REVOKE ALL ON FUNCTION flake_accept_secret() FROM PUBLIC;
 
--- Only who may seal and unseal gets by these from and to other types. Texts are read as they are
+-- The casts from and to other types are for those who may seal and unseal. A text is read as it is
 -- everywhere, so that a driver may send one as text.
 CREATE CAST (flake AS flake_sealed) WITH FUNCTION flake_sealed(flake) AS ASSIGNMENT;
 CREATE CAST (int8 AS flake_sealed) WITH FUNCTION flake_seal(int8) AS ASSIGNMENT;
@@ -491,8 +491,8 @@ COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id of flakeid.la
 
 -- Which server has which node. Each tells its own; flake_nodes() asks them.
 
--- Whoever is asked by a superuser of another server runs no function that somebody else put in its place: the
--- question looks at its owner first. The argument, which says nothing, keeps a planner from computing the answer before.
+-- The question of another server looks at the owner of this function first: a superuser who asks runs nothing that somebody
+-- else put in its place. The argument says nothing; it keeps a planner from computing the answer before that look.
 CREATE FUNCTION flakeid.node_report(asked oid) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_node_report' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flakeid.node_report(oid) IS 'what this server tells others of its node, as JSON';
@@ -719,8 +719,8 @@ $$;
 COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
     'length of a lease in whole seconds, which no calendar or time zone changes';
 
--- Generators come in by these: the name of their schema is nobody else's to change. Functions for
--- people stand beside them under the same rights.
+-- Generators call these: nobody else may rename their schema. Functions for people stand beside them,
+-- with the same rights.
 
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
         INOUT node int4, max_node int4,
@@ -877,8 +877,8 @@ BEGIN
             MESSAGE = format('the lease of node %s has ended', h.node),
             HINT = 'Take a new one.';
     END IF;
-    -- A holder that knows a later end shows that renewals are missing. What it says goes for its own node
-    -- only, and no longer than a lease that it may ask for. While it does not rest, the coordinator was
+    -- A holder that knows a later end shows that renewals are missing. It is believed for its own node
+    -- only, and for no longer than a lease that it may ask for. Where the coordinator does not rest, it was
     -- restored in a way that nothing else shows: a superuser must say so.
     IF lease_renew.known_end IS NOT NULL THEN
         known := least(date_trunc('second', lease_renew.known_end), date_trunc('second', b.now)
@@ -1077,9 +1077,9 @@ GRANT EXECUTE ON FUNCTION flakeid.lease_release(uuid, timestamptz) TO flakeid_ge
 COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'what every function of leases begins with';
 REVOKE ALL ON FUNCTION flakeid.lease_begin(text) FROM PUBLIC;
 
--- Generators come in by functions of schema flakeid: so do the roles of people who were granted those
--- that stand beside them. What people granted is no privilege from the start, or pg_dump would leave
--- it out.
+-- Generators call functions of schema flakeid. Roles that were granted a function for people get the
+-- one beside it too. What people granted must not count as a privilege from the start, which pg_dump
+-- leaves out.
 CREATE FUNCTION flakeid.grant_as_before() RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -72,9 +72,9 @@ CREATE FUNCTION flake(numeric) RETURNS flake
     AS 'numeric_int8' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake(numeric) IS 'convert numeric to flake';
 
--- Of what a flake becomes, bigint alone is implicit: its operators and functions are those of a flake, and no others
--- compete. What becomes a flake chooses no operator, as flake has none: small integers do it in coalesce(id, 0), UNION and
--- the like. For bigint that would go both ways, and leave the type of those to the order of their parts.
+-- A flake becomes a bigint implicitly, and nothing else: so it has the operators and functions of bigint, and no others
+-- compete. Small integers become a flake implicitly, for coalesce(id, 0), UNION and the like; that chooses no operator, since
+-- flake has none. A bigint does not: with casts both ways, the order of its parts would decide the type of a UNION.
 CREATE CAST (flake AS int8) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (int8 AS flake) WITHOUT FUNCTION AS ASSIGNMENT;
 CREATE CAST (int4 AS flake) WITH FUNCTION flake(int4) AS IMPLICIT;
@@ -341,7 +341,7 @@ COMMENT ON FUNCTION flake_accept_secret() IS
     'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
 REVOKE ALL ON FUNCTION flake_accept_secret() FROM PUBLIC;
 
--- Only who may seal and unseal gets by these from and to other types. Texts are read as they are
+-- The casts from and to other types are for those who may seal and unseal. A text is read as it is
 -- everywhere, so that a driver may send one as text.
 CREATE CAST (flake AS flake_sealed) WITH FUNCTION flake_sealed(flake) AS ASSIGNMENT;
 CREATE CAST (int8 AS flake_sealed) WITH FUNCTION flake_seal(int8) AS ASSIGNMENT;
@@ -716,8 +716,8 @@ REVOKE ALL ON FUNCTION flake_stats_reset() FROM PUBLIC;
 
 -- Which server has which node. Each tells its own; flake_nodes() asks them.
 
--- Whoever is asked by a superuser of another server runs no function that somebody else put in its place: the
--- question looks at its owner first. The argument, which says nothing, keeps a planner from computing the answer before.
+-- The question of another server looks at the owner of this function first: a superuser who asks runs nothing that somebody
+-- else put in its place. The argument says nothing; it keeps a planner from computing the answer before that look.
 CREATE FUNCTION flakeid.node_report(asked oid) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_node_report' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flakeid.node_report(oid) IS 'what this server tells others of its node, as JSON';
@@ -899,9 +899,9 @@ REVOKE ALL ON FUNCTION flake_accept_clock() FROM PUBLIC;
 -- Leases, the coordinator's side
 -- -------------------------------------------------------------------------------------------------
 --
--- Who may stamp ids of a node, from when until when. The end of a
--- node's last lease stands in flakeid.lease_node and never goes back while ids may have been stamped
--- before it; a row of it is locked for whatever happens to its node. (doc/leases.md)
+-- Who may stamp ids of a node, from when until when. The end of a node's last lease stands in
+-- flakeid.lease_node and never goes back while ids may have been stamped before it. Whatever happens
+-- to a node locks its row. (doc/leases.md)
 
 -- Durations are whole seconds: an interval with months or days is as long as its calendar and the
 -- reader's time zone say.
@@ -1082,8 +1082,8 @@ $$;
 COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
     'length of a lease in whole seconds, which no calendar or time zone changes';
 
--- Generators come in by these: the name of their schema is nobody else's to change. Functions for
--- people stand beside them under the same rights.
+-- Generators call these: nobody else may rename their schema. Functions for people stand beside them,
+-- with the same rights.
 
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
         INOUT node int4, max_node int4,
@@ -1240,8 +1240,8 @@ BEGIN
             MESSAGE = format('the lease of node %s has ended', h.node),
             HINT = 'Take a new one.';
     END IF;
-    -- A holder that knows a later end shows that renewals are missing. What it says goes for its own node
-    -- only, and no longer than a lease that it may ask for. While it does not rest, the coordinator was
+    -- A holder that knows a later end shows that renewals are missing. It is believed for its own node
+    -- only, and for no longer than a lease that it may ask for. Where the coordinator does not rest, it was
     -- restored in a way that nothing else shows: a superuser must say so.
     IF lease_renew.known_end IS NOT NULL THEN
         known := least(date_trunc('second', lease_renew.known_end), date_trunc('second', b.now)

@@ -1,5 +1,5 @@
 -- Type flake_sealed: its text and binary forms, who may get at the plain id, and that it serves in
--- indexes, keys, joins and partitions. The doors of a server are walked by test/t/022_sealed_doors.pl.
+-- indexes, keys, joins and partitions. test/t/030_sealed_doors.pl walks the doors of a server.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set ECHO none
 \set file :abs_srcdir '/test/sql/defaults.sql'

@@ -5,7 +5,7 @@
 \i :file
 \set ECHO all
 CREATE EXTENSION flakeid;
--- node 0 alone, and room for all ids before the clock
+-- node 0 alone, and so many ids a tick that none runs ahead of the clock
 SET flakeid.layout = 'time:31:1s node:5 sequence:27 epoch=2023-06-01';
 CREATE TABLE settled (id flake PRIMARY KEY DEFAULT flake_next(), what text);
 INSERT INTO settled SELECT FROM generate_series(1, 100);

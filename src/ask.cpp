@@ -13,7 +13,7 @@ constexpr int64_t limit_us = 5 * us_per_s;
 constexpr int longest_answer = 8192;
 constexpr char late[] = "it did not answer in time";
 
-// Waits for the socket until then; false when it is too late.
+// Waits for the socket until that moment; false when it has passed.
 bool ready(PGconn* connection, bool to_read, int64_t until_us)
 {
     const int64_t left_us = until_us - steady_us();

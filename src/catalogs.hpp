@@ -24,13 +24,14 @@ void each_row(Oid table, Action action)
     table_close(relation, AccessShareLock);
 }
 
-// For as long as the session lives, generators are made anew when subscriptions change, and when an
-// extension comes or goes that several servers write with: each of them makes the schema of its
+// From now on generators of this session are made anew when subscriptions change, and when one of
+// these extensions, with which several servers write, comes or goes. Each makes a schema of its own
 // name.
 constexpr const char* multi_writers[] = {"spock", "bdr"};
 void watch_catalogs();
 
-// The same for a table, as long as no other one is watched in its place; `table` may be invalid.
+// The same when that table changes. Of each kind one table is watched, the last that was given;
+// `table` may be invalid.
 enum class Watched { citus_group, citus_nodes };
 void watch_table(Watched which, Oid table);
 

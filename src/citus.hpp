@@ -14,7 +14,7 @@ struct Citus {
 
 static_assert(is_plain<Citus>);
 
-// What changes it later makes generators anew.
+// When it changes later, generators are made anew.
 Citus citus_cluster();
 
 } // namespace flakeid

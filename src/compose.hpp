@@ -1,4 +1,4 @@
-// What a word that was drawn becomes: the id that the user gets.
+// Makes the id that the user gets from a word that was drawn.
 #pragma once
 
 #include "generator.hpp"

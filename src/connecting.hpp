@@ -5,9 +5,9 @@
 
 namespace flakeid {
 
-// Drives an attempt that was started to its end, which PQstatus() tells. `wait` is given whether to
-// read from the socket or to write to it; false when it gives up, and then it may have ended the
-// connection.
+// Drives an attempt to connect to its end; PQstatus() says then how it ended. `wait` waits until
+// the socket can be read, or written where its argument is false. It returns false to give up, and
+// so does this; it may have ended the connection by then.
 template <typename Wait>
 bool finish_connecting(PGconn* connection, Wait wait)
 {
@@ -22,7 +22,7 @@ bool finish_connecting(PGconn* connection, Wait wait)
     return true;
 }
 
-// What the other server has to say besides answers would go to this server's log.
+// Drops the notices of the other server, which libpq would write to this server's log.
 inline void ignore_notices(PGconn* connection)
 {
     PQsetNoticeReceiver(

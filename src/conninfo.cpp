@@ -28,8 +28,8 @@ const char* option(const PQconninfoOption* options, const char* keyword)
     return "";
 }
 
-// The options as libpq takes them, with those of a service and of the environment. A wrong one
-// keeps it from connecting.
+// The options as libpq takes them, with those of a service and of the environment. libpq refuses to
+// connect with a wrong one.
 PQconninfoOption* all_options(const char* conninfo)
 {
     const char* const keywords[] = {"dbname", "gssencmode", nullptr};

@@ -80,8 +80,8 @@ void keep_refusal(Coordinator& c, const PGresult* result)
     (void)trouble(c, in_use ? Trouble::in_use : Trouble::refused, text);
 }
 
-// Asks a question. The row that answers it, which is the caller's; or nullptr, and the trouble. No
-// row at all is nonsense to everyone, and then the connection stays for `may_be_none`.
+// Asks a question. Returns the row that answers it, which the caller clears; or nullptr, and sets
+// the trouble. No row at all is nonsense, but leaves the connection as it is.
 PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* values)
 {
     const int64_t limit_us = c.waiter->now_us() + query_limit_us;

@@ -15,14 +15,14 @@ namespace {
 // A wait is cut into pieces of this length, because the clock may be corrected meanwhile.
 constexpr int64_t longest_nap_us = 100 * us_per_ms;
 
-// An error rather than a longer wait than flakeid.max_ahead and this.
+// A draw waits for flakeid.max_ahead and this at most; past that there is an error.
 constexpr int64_t wait_margin_us = 2 * us_per_s;
 
 // Between two looks at a lease that the keeper is to take.
 constexpr int64_t lease_nap_us = 5 * us_per_ms;
 
-// Past half of flakeid.max_ahead a session that draws several ids at once gets no more than this
-// part of all that the layout allows, so that those who draw one at a time need not wait for it.
+// Past half of flakeid.max_ahead a session that draws several ids at once gets at most one of so
+// many parts of what the layout allows. So those who draw one at a time need not wait for it.
 constexpr int64_t part_of_several = 64;
 
 // When this session may draw several again.
@@ -86,7 +86,7 @@ bool none_to_come(const Generator& g)
     return true;
 }
 
-// Waits a little for the keeper, or raises an error when it has one or took too long.
+// Waits a little for the keeper. An error when the keeper has failed, or takes too long.
 void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 {
     lease_call(g.lease.entry);
@@ -268,7 +268,7 @@ Draw draw(Generator& g, Want want)
         if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &attempt.last, end))) {
             if (unlikely(g.lease.entry != nullptr ? wall_us() >= g.lease.end_us
                                                   : leases_began(g.lease))) {
-                continue; // stopped before the swap, past the end of the lease or into leases
+                continue; // the lease ended, or leases began, before the swap
             }
             Assert(d.word > attempt.last && end >= d.word && end <= g.limits.last);
             Assert(word_tick(g.shape, end) <= g.limits.now + g.limits.ahead);

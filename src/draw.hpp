@@ -56,8 +56,9 @@ inline uint64_t draw_one(Generator& g)
 // Reserves `count` words for this session, or as many of them as may be issued now.
 void draw_cache(Generator& generator, uint32_t count);
 
-// Reserved words serve while a draw could still issue them and they are not older than they may be
-// ahead, and not after the floor of the horizon passed them, or the node or the lease changed.
+// True when the next reserved word may be issued. Reserved words serve until they are older than
+// flakeid.max_ahead. They no longer serve when the floor of the horizon has passed them, or the
+// node or the lease has changed.
 inline bool cached_word_serves(Generator& g)
 {
     if (unlikely(published_bound(g.horizon, g.kind) != g.bound)) {

@@ -57,8 +57,8 @@ bool removed_here(HeapTuple tuple)
            HeapTupleHeaderGetXmin(header) != remover;
 }
 
-// True when another file of the state, also one of another schema of that name, or the whole
-// extension, is replaced by this transaction.
+// True when this transaction has replaced a file of the state other than `file`, or the whole
+// extension. A state that it dropped with its schema counts too.
 bool replaced_here(Oid file)
 {
     bool replaced = false;
@@ -102,9 +102,9 @@ uint64_t made_at(const char* file)
     return 0;
 }
 
-// Where this server's files are: the machine, and a file of the data directory that is never
-// written again, as the file system numbers and dates it. Whatever copies files changes these, also
-// when it puts the copy where the original was.
+// Tells where this server's files are: the machine, and the number and date that the file system
+// gave to a file which is never written again. Whatever copies files changes these, also when it
+// puts the copy where the original was.
 int64_t place_here()
 {
     static int64_t place;
@@ -131,8 +131,8 @@ int64_t place_here()
     return place;
 }
 
-// The numbers on a page, or nullptr when it holds anything else than one row of them. It stands
-// where the server puts the first row of a file: one that came later is somebody else's.
+// The numbers on a page, or nullptr when it holds anything but one row of them. The row stands
+// where the server puts the first row of a file; one that came later is somebody else's.
 int64_t* cells(Page page)
 {
     if (PageIsNew(page) || PageGetMaxOffsetNumber(page) != FirstOffsetNumber) {
@@ -264,7 +264,7 @@ void durable_flush(DurablePage& page)
         page.lsn = PageGetLSN(BufferGetPage(page.buffer));
         UnlockReleaseBuffer(page.buffer);
         page.buffer = InvalidBuffer;
-        // After pg_resetwal the page may be of WAL that is no more.
+        // After pg_resetwal the page's LSN may lie past the end of the WAL.
         if (!RecoveryInProgress() && page.lsn <= GetXLogInsertRecPtr()) {
             XLogFlush(page.lsn);
         }

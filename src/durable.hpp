@@ -2,13 +2,14 @@
 //
 // flakeid.state is a materialized view, because the server itself refuses everybody else's writes
 // to one: INSERT, UPDATE, TRUNCATE, publications and subscriptions do not reach it, and pg_dump
-// leaves it out. Its row is changed in place by generic WAL records, which need no transaction, and
-// is part of no row version: what a transaction that is rolled back wrote there stays. What copies
-// the row (VACUUM FULL, a tablespace, REFRESH, which asks flakeid.state_now()) copies the numbers.
+// leaves it out. The library changes its row in place, by generic WAL records, which need no
+// transaction. So what it wrote stays when a transaction is rolled back. What copies the row
+// (VACUUM FULL, a tablespace, REFRESH, which asks flakeid.state_now()) copies the numbers.
 //
-// Locking: whoever reads or writes the numbers holds the lock of the page, in which nothing waits,
-// flushes or raises an error. Whoever relies on what he wrote or read flushes up to the page's LSN
-// first. The lock of the relation is held until what follows from the numbers is published.
+// Locking: whoever reads or writes the numbers holds the lock of the page, under which nothing
+// waits, flushes or raises an error. Whoever relies on what he wrote or read flushes up to the
+// page's LSN first. The lock of the relation is held until what follows from the numbers is
+// published.
 #pragma once
 
 #include "core/stamp.hpp"
@@ -28,7 +29,7 @@ struct Durable {
     int64_t lease_hold_s;              // the longest that a lease may have counted, ever
     int64_t lost;                      // not 0: nobody knows the stamps
     int64_t key_marks[key_mark_cells]; // of the keys of sealed ids (sealing.hpp)
-    int64_t check;                     // hash of all before
+    int64_t check;                     // hash of all of these
 };
 constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
 static_assert(sizeof(Durable) == 144);

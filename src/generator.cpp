@@ -19,8 +19,8 @@ Generator configured{};
 
 namespace {
 
-// The coarse clock is a timer interrupt late, which comes every 10 ms where it is rarest. Ticks too
-// short to tell with it are told with the wall clock alone.
+// The coarse clock is late by up to a timer interrupt: 10 ms where those are rarest. Ticks that are
+// too short for it are told by the wall clock alone.
 constexpr int64_t coarse_lag_us = 50 * us_per_ms;
 constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
 
@@ -29,7 +29,7 @@ uint64_t clamp_tick(const WordShape& shape, int64_t tick)
     return tick < 0 ? 0 : Min(static_cast<uint64_t>(tick), shape.max_tick);
 }
 
-// Of a generator whose node is not leased yet.
+// The slot of a generator whose node is not leased yet.
 Slot no_slot{{closed_word}, {0}, {}, any_node, InvalidOid, 0, 0, false, false, ""};
 
 void drop_cache(Generator& g)
@@ -155,7 +155,7 @@ void set_span(Generator& g, const int32_t* of_node)
     g.round = {0, UINT64_MAX, g.span.first, g.span.last - g.span.first};
 }
 
-// Whatever else is drawn in this database, ids of flakeid.layout come first.
+// Ids of flakeid.layout come first: an error where ids of `g` can be the same.
 void refuse_ids_of_settings(const Generator& g)
 {
     const Layout& layout = settings.layout;
@@ -175,9 +175,9 @@ void refuse_ids_of_settings(const Generator& g)
     }
 }
 
-// g.layout, g.name and g.preset are set. g.generation is set last, by the caller: an error leaves
-// the generator unmade. It is the one from before, since looking into catalogs may raise it.
-// `of_node`: the node that the caller named, or nullptr.
+// The caller has set g.layout, g.name and g.preset. It sets g.generation last, so that an error
+// leaves the generator unmade; to the one from before this, since looking into catalogs may raise
+// it. `of_node`: the node that the user named, or nullptr.
 void make(Generator& g, const int32_t* of_node = nullptr)
 {
     require_good_settings();

@@ -26,10 +26,10 @@ struct EarlyExtension {
     int64_t next_us; // and not before this moment
 };
 
-// Words that flakeid.cache reserved and that were not issued yet.
+// Words that flakeid.cache reserved and that have not been issued yet.
 struct Cache {
     uint64_t next, end;
-    int64_t from_us, until_us; // when they may be
+    int64_t from_us, until_us; // when they may be issued
     uint64_t transaction;      // that reserved them, or set a mark for them
     uint64_t polls;            // of settled marks, when they were reserved
 };
@@ -39,8 +39,8 @@ struct Span {
     uint32_t first, last;
 };
 
-// A session's way round the nodes of a span. It stays with a node while that has an id in a tick up
-// to `level`, and no node was seen to have an earlier one than that left.
+// A session's way round the nodes of a span. The session stays with a node as long as the node has
+// ids in ticks up to `level`. No node was seen with ids left in an earlier tick.
 struct SpanRound {
     uint64_t level;
     uint64_t least;     // of the next ticks that were seen since the level was raised
@@ -48,7 +48,7 @@ struct SpanRound {
     uint32_t unvisited; // nodes that were not looked at since
 };
 
-// Of ids that can have no settled mark.
+// Generator::marked where ids can have no settled mark.
 constexpr uint64_t never_marked = UINT64_MAX;
 
 // What a session keeps of one layout and node between draws: everything decoded, so that a draw
@@ -101,7 +101,7 @@ void make_named(Generator& generator, const char* name, size_t length);
 // The same for one node of flakeid.layout. An error when flakeid.node does not have it.
 void make_of_node(Generator& generator, const char* name, size_t length, int32_t node);
 
-// Goes on with another such node.
+// Changes to another such node.
 void change_node(Generator& generator, int32_t node);
 
 inline bool still_good(const Generator& generator)

@@ -17,10 +17,10 @@ constexpr int allowed_in_parallel = GUC_ALLOW_IN_PARALLEL;
 constexpr int allowed_in_parallel = 0;
 #endif
 
-// A setting of a library that is not loaded yet is a placeholder, which an option of the
-// connection, a database or a role puts in the place of what the administrator set. The server
-// drops it when the library is loaded and it may not be set there, and then the default would be in
-// effect: another node, no cipher, or no coordinator.
+// A setting of a library that is not loaded yet is a placeholder. An option of the connection, a
+// database or a role puts one in the place of what the administrator set. When the library is
+// loaded, the server drops a placeholder that may not be set there, and then the default would be
+// in effect: another node, no cipher, or no coordinator.
 void refuse_lost_settings()
 {
     constexpr char prefix[] = "flakeid.";
@@ -65,9 +65,9 @@ void refuse_lost_settings()
     }
 }
 
-// A query that runs in parallel may be the first that needs the library, to print an id. The server
-// then keeps what settings were set to before only where they have a flag that it knows since
-// August 2024, as its own setting "is_superuser" shows.
+// A query that runs in parallel may be the first that needs the library, to print an id. Then the
+// server keeps what a setting was set to only where the setting has a certain flag. Servers know
+// that flag since August 2024; their own setting "is_superuser" shows whether this one does.
 void keep_settings_in_parallel()
 {
     int count;

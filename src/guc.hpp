@@ -5,15 +5,16 @@
 
 namespace flakeid {
 
-// Begins the declarations. An error when a setting that may not be lost would be.
+// Begins the declarations. An error when a setting would be lost that may not be.
 void guc_begin();
 // No other setting has the prefix.
 void guc_end();
 
-// The flags of a setting that is declared: these, and what keeps its value.
+// The flags to declare a setting with: these, and the one that keeps its value where a parallel
+// query loads the library.
 int guc_flags(int flags = 0);
 
-// Between the two: values come from before the library was loaded.
+// True between the two: values are then those from before the library was loaded.
 bool guc_declaring();
 
 // A value that ALTER DATABASE or ALTER ROLE set.

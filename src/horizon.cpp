@@ -59,7 +59,7 @@ bool is_loaded(Horizon* horizon)
     return published_bound(horizon, back_horizon) != no_stamp;
 }
 
-// Of the database or the configuration, not what this session has set.
+// flakeid.max_ahead of the database or the configuration, not what this session has set.
 int64_t reach_us()
 {
     return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
@@ -80,9 +80,9 @@ void tell_of_copy(const Durable& durable, const Origin& here)
 
 enum class Loaded { yes, replacing, lost };
 
-// After a start. Of several sessions that do this at once the first one counts: it extends the
-// horizon only after its floor is published, so that no other mistakes that extension for the
-// floor.
+// Loads the horizon after a start. Where several sessions do this at once, the first one counts: it
+// extends the horizon only after its floor is published, so that no other one mistakes that
+// extension for the floor.
 Loaded load(Horizon* horizon)
 {
     if (is_loaded(horizon)) {
@@ -245,7 +245,7 @@ Horizon* shared_horizon()
 {
     HorizonTable* table = shared.get();
     Horizon* horizon = table->find_or_take(is_mine, make_entry);
-    // When all are taken, that of a dropped database: no session of it is left.
+    // When all are taken, the entry of a dropped database is: no session of it is left.
     for (int i = 0; horizon == nullptr && i < max_databases; i++) {
         Horizon& other = table->entries[i];
         const Oid database = other.database;
@@ -313,7 +313,7 @@ void horizon_raise(int64_t us)
 
 void horizon_restore(HorizonKind kind, Stamp stamp)
 {
-    // Where it falls with the transaction, so do the rows that came with it.
+    // A rollback that undoes this undoes the rows that came with it too.
     raise([&](int of, Stamp) { return of == kind ? stamp : no_stamp; });
 }
 

@@ -5,9 +5,9 @@
 // extension: WAL record, unlock the page, flush, and only then raise the shared bound. Whoever
 // reads the page flushes up to its LSN before trusting it.
 //
-// A bound is good for the file that it was flushed to. Whoever extends looks at the file: another
-// one, as after VACUUM FULL, is taken over first, and one that a rollback would take away again is
-// written but never relied on while an older state may come back in its place.
+// A bound is good for the file that it was flushed to. Whoever extends looks at the file. Another
+// one, as after VACUUM FULL, is taken over first. One that a rollback would take away again is
+// written but not relied on, as long as an older state may come back in its place.
 #pragma once
 
 #include "core/stamp.hpp"

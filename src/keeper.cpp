@@ -117,13 +117,14 @@ void fail(Lease* lease, Care& care)
     postpone(care.attempts, steady_us(), chance());
 }
 
-// Tells the coordinator the last moment of a lease that is closed. What is not told runs out.
+// Tells the coordinator the last moment of a lease that is closed; if that fails, the lease runs
+// out.
 bool release(const Lease* lease, int64_t last_us)
 {
     return connected() && coordinator_release(keeper.coordinator, lease->token, last_us);
 }
 
-// For any node the one that it was before comes first, so that a server stays with its generators.
+// A lease of any node asks first for the node that it had, so that a server keeps its generators.
 bool ask_for_grant(const Lease* lease, Grant* grant)
 {
     Coordinator& c = keeper.coordinator;
@@ -344,7 +345,7 @@ int64_t attend_all()
     const bool was_connected = keeper.coordinator.connection != nullptr;
     int64_t next_us = attend_each();
     if (!was_connected && keeper.coordinator.connection != nullptr) {
-        next_us = attend_each(); // those before the one that it was made for may be renewed along
+        next_us = attend_each(); // now that there is a connection, earlier ones may be renewed too
     }
     if (next_us - steady_us() > linger_us) {
         coordinator_disconnect(keeper.coordinator);

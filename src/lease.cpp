@@ -26,7 +26,8 @@ Lease* find(uint32_t node, uint32_t max_node)
     return nullptr;
 }
 
-// A lease that is not in use; rather one that was wanted for the same before, which knows its node.
+// An entry that is not in use. One that was wanted for the same before is preferred: it knows its
+// node.
 Lease* take(uint32_t node, uint32_t max_node)
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
@@ -58,8 +59,8 @@ void close_slot(Slot& slot)
     }
 }
 
-// The last moment of the tick of a word; the end of the lease for a layout with a back field, whose
-// ticks may have been later before.
+// The last moment of the tick of a slot's word. For a layout with a back field it is the end of the
+// lease, since earlier words may have had later ticks.
 int64_t last_moment(const Slot& slot, int64_t lease_end_us)
 {
     const SlotKey& key = slot.key;

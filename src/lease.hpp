@@ -2,13 +2,17 @@
 // only.
 //
 // The keeper (keeper.cpp) takes and renews leases; sessions say which nodes they want, and read
-// from when until when they may stamp. AddinShmemInitLock guards all of a table
-// and of its leases except the atomics. Order of a grant: start, node and token, and then the
-// end. Of a release: end 0, close the slots of the node, so that a swap in flight fails, read the
-// last stamp, then tell the coordinator. A closed slot is opened for a lease that is held, under
-// the lock, at the first word of the lease or the one after the last word, whichever is larger: no
-// word comes again, also of those that were drawn without a lease or under that of another realm,
-// and a swap from before the release fails for ever.
+// from when until when they may stamp. AddinShmemInitLock guards all of a table and of its leases
+// except the atomics.
+//
+// Order of a grant: start, node and token, and then the end. Order of a release: end 0; close the
+// slots of the node, so that a swap in flight fails; read the last stamp; then tell the
+// coordinator.
+//
+// A closed slot is opened for a lease that is held, under the lock, at the first word of the lease
+// or the one after the last word, whichever is larger. So no word comes again, not even one that
+// was drawn without a lease or under one of another realm, and a swap from before the release fails
+// for ever.
 #pragma once
 
 #include "lease_table.hpp"
@@ -25,13 +29,13 @@ struct LeaseView {
     int64_t last_end_us; // 0: none was held
 };
 
-// The lease of a node, or for any_node one of any node up to max_node: each max_node has one of its
-// own, so that nobody is bound to a node that suits another layout only. When all are taken an
-// error, or with `or_none` nullptr.
+// The lease of a node, or for any_node one of any node up to max_node. Each max_node has one of its
+// own, so that nobody is bound to a node that suits another layout only. When all entries are
+// taken, it is an error, or nullptr with `or_none`.
 Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none);
 
-// How many nodes of a span this server has leases of, or may ask for: another holder has not got
-// them, as far as it was told, and its table has room.
+// How many nodes of a span this server has leases of, or may ask for: its table has room for them,
+// and as far as it was told no other holder has them.
 uint32_t leasable_nodes(uint32_t first_node, uint32_t last_node);
 
 // The lease as it is now.

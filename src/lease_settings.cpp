@@ -28,9 +28,9 @@ struct CoordinatorExtra {
 };
 static_assert(is_plain<CoordinatorExtra>);
 
-// A command such as ALTER SYSTEM is refused. Where the value stands in the configuration file, the
-// server would go on with another one when it is refused there, and so without leases or with those
-// of a coordinator that is not meant any more: then it is an error at use.
+// True when a command such as ALTER SYSTEM sets the value: a bad one is then refused. One in the
+// configuration file is an error at use instead. If it were refused, the server would go on without
+// leases, or with those of a coordinator that is no longer meant.
 bool set_by_command(GucSource source)
 {
     return !guc_declaring() && (source != PGC_S_FILE || ActivePortal != nullptr);

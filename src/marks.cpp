@@ -153,8 +153,8 @@ Holder* take_prepared(uint64_t xid)
     pg_unreachable();
 }
 
-// Prepared transactions that outlived a restart may have drawn anything. Nothing is drawn before
-// this, so that it finds those, and at most some that drew nothing. AddinShmemInitLock must be
+// Finds the prepared transactions that outlived a restart, which may have drawn anything. It runs
+// before anything is drawn, so whatever else it finds has drawn nothing. AddinShmemInitLock must be
 // held.
 void look_for_prepared()
 {
@@ -170,7 +170,7 @@ void look_for_prepared()
     }
 }
 
-// This process takes back what stands in its place from now on.
+// From now on this process takes back the marks in its place.
 void attach()
 {
     own = &marks->holders[process_number(MyProc)];
@@ -225,8 +225,8 @@ void after_commit()
     }
 }
 
-// Commits and aborts are told of after the transaction has ended for all others, and to parallel
-// workers by names of their own.
+// The server tells of commits and aborts after the transaction has ended for all others. In
+// parallel workers these events have names of their own.
 void at_transaction_event(XactEvent event, void*)
 {
     switch (event) {

@@ -1,10 +1,10 @@
 // Which transactions hold the settled mark: for each one the lowest word that it may have drawn
 // from each generator.
 //
-// A transaction's marks stand where the server keeps the process that leads it, and parallel
-// workers set theirs there. A mark is set before the swap of the word, and taken back after the
-// transaction has ended for all others. One that may have written something is kept among the
-// latest ended before that, since a snapshot from before its end does not see what it wrote. A
+// A transaction's marks stand in the place of the process that leads it, and parallel workers set
+// theirs there. A mark is set before the swap of the word, and taken back after the transaction has
+// ended for all others. Before it is taken back, a copy of it is kept among the latest ended if the
+// transaction may have written something: a snapshot from before its end does not see that. A
 // prepared transaction has a place of its own from PREPARE TRANSACTION on.
 //
 // Locking: a holder's lock is held to set a mark; the leader alone takes them back. Marks.lock is
@@ -20,8 +20,9 @@ namespace flakeid {
 
 constexpr uint32_t marks_each = 8;
 
-// In the place of a slot: of further generators the mark has a moment, in microseconds since 1970,
-// in the place of a word. No word was drawn whose tick begins before it.
+// Stands in the place of a slot, for all generators that the other marks have no room for. Such a
+// mark has a moment in the place of a word, in microseconds since 1970: no word was drawn whose
+// tick begins before it.
 constexpr uint32_t further_slots = UINT32_MAX;
 
 struct Mark {
@@ -31,8 +32,7 @@ struct Mark {
 
 // What a transaction holds.
 struct alignas(64) Holder {
-    pg_atomic_uint32
-        count; // of `marks`: a transaction that holds one has its database and so on here
+    pg_atomic_uint32 count; // of `marks`; while it is above 0, the rest is the transaction's
     slock_t lock;
     pg_atomic_uint32 pid;     // of the process that takes the marks back; others end with `running`
     pg_atomic_uint64 running; // running_transaction()
@@ -52,7 +52,8 @@ struct Ended {
     pg_atomic_uint32 database;
 };
 
-// A snapshot is asked about soon after it was taken, and all that ended since must be here.
+// How many are kept. A snapshot is asked about soon after it was taken, and all that ended since
+// must be among them.
 constexpr uint64_t ended_kept = 65536;
 
 struct Marks {

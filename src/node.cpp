@@ -33,9 +33,9 @@ bool is_private(uint32_t address)
            address >> 16 == (192 << 8 | 168);
 }
 
-// The number of a name such as db-3 or db-3.example.com: it ends the first label, and it is the
-// only one, so that shop-1-0 and shop-2-0 never stand for the same node. Otherwise why there is
-// none, palloc'ed. `source` is what flakeid.node says.
+// Reads the number of a name such as db-3 or db-3.example.com. It ends the first label, and it is
+// the only number there, so that shop-1-0 and shop-2-0 never stand for the same node. Returns
+// nullptr, or why there is none, palloc'ed. `source` is what flakeid.node says.
 const char* number_of(const char* source, const char* name, uint32_t* number)
 {
     constexpr char digits[] = "0123456789";

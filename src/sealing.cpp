@@ -31,8 +31,8 @@ void alter_marks(Alter alter)
         durable_change([&](const DurablePage&, Durable& durable) { alter(&durable); }).page);
 }
 
-// Of the keys that are loaded: the first that the database knows another one of, or -1; and whether
-// it knows all of them.
+// The number of the first loaded key for which the database knows another one, or -1. `complete`:
+// the database knows all of them.
 int other_key(const Durable& durable, bool* complete)
 {
     *complete = true;

@@ -1,6 +1,6 @@
-// The keys of sealed ids: those of the secret (secret.hpp), found to be the same that sealed ids of
-// this database were made with before. Under another secret a sealed text would be the text of
-// another id, and nothing in it would show that.
+// The keys of sealed ids: those of the secret (secret.hpp), once they were found to be the same as
+// those that sealed ids of this database were made with before. Under another secret a sealed text
+// would be the text of another id, and nothing in it would show that.
 //
 // The database remembers a mark of each key number in flakeid.state (durable.hpp), so that copies
 // and standbys have it, and dumps carry it. It is set when a session first has the key.

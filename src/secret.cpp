@@ -21,7 +21,7 @@ namespace {
 
 constexpr int max_secret_marks = 1024;
 
-// Of a key of the file of that name since the server's start.
+// The mark of a key of the file of that name, since the server's start.
 struct SecretMark {
     uint64_t file; // hash of the name and of the number of the key
     uint64_t mark;
@@ -108,7 +108,8 @@ bool check_secret(char** newval, void** extra, GucSource)
 void assign_secret(const char*, void* extra)
 {
     auto* secret = static_cast<SecretExtra*>(extra);
-    // A parallel worker's was freed already when it takes over the leader's settings.
+    // In a parallel worker, which takes over the leader's settings, the server has freed it
+    // already.
     if (!IsParallelWorker()) {
         inherited_secret = *secret;
         if (current_secret != nullptr && current_secret != secret) {
@@ -161,7 +162,7 @@ bool same_mark(const char* file, int number, uint64_t mark)
     return entry->mark == mark;
 }
 
-// What is wrong with the file, under the name of a system error or, with 0, of a bad configuration.
+// An error that says what is wrong with the file: a system error or, with 0, a bad configuration.
 // Its path, `detail` and `hint` are for those who may see flakeid.secret_file, and for the log.
 [[noreturn]] void refuse_file(int system_error, const char* message, const char* detail,
                               const char* hint)

@@ -13,18 +13,19 @@ void secret_init();
 enum class SecretSource { none, file, setting, not_honoured };
 SecretSource secret_source();
 
-// The expanded keys of the secret of the settings of a generation; 0: of none. Enciphered layouts
-// and flake_encrypt() use key 0, sealed ids all of them.
+// The expanded keys of the secret. Enciphered layouts and flake_encrypt() use key 0, sealed ids all
+// of them.
 struct ExpandedSecret {
     SparxKey key[max_keys];
-    uint32_t present; // a bit for each number
-    int current;      // the key of new sealed texts
-    uint64_t loaded;
+    uint32_t present;    // a bit for each number
+    int current;         // the key of new sealed texts
+    uint64_t loaded;     // the generation of the settings whose secret it is; 0: none is loaded
     uint64_t generation; // the same where key 0 is present
 
-    // Set by sealing.cpp: what is loaded was found to be right for sealed ids of this database.
+    // Set by sealing.cpp, when what is loaded was found to be right for sealed ids of this
+    // database.
     uint64_t sealing;
-    TimestampTz read_at; // the reload of the configuration that was the last one then
+    TimestampTz read_at; // the last reload of the configuration by then
 };
 extern ExpandedSecret expanded_secret;
 
@@ -51,7 +52,7 @@ inline const SparxKey& configured_key()
 // What to do where there is no secret.
 const char* no_secret_hint(); // palloc'ed
 
-// Enciphered to tell one key from another without showing either.
+// A number that tells one key from another, and shows neither.
 uint64_t mark_of_key(const SparxKey& key);
 
 // Wipes what load_secret() made.

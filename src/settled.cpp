@@ -53,7 +53,8 @@ struct Lowest {
 };
 static_assert(is_plain<Lowest>);
 
-// What has not been drawn yet. Nodes that draw less than others are skipped to where those are.
+// Takes in what has not been drawn yet. A node that draws less than others is skipped to where they
+// are.
 void take_undrawn(Lowest& lowest)
 {
     const Generator& g = lowest.g;
@@ -113,7 +114,7 @@ SnapshotView view_of(const SnapshotData& snapshot)
                     "transaction that is READ COMMITTED."));
 }
 
-// Those that have ended, but not for the snapshot.
+// Takes in the transactions that have ended, but not for the snapshot.
 void take_ended(Marks& marks, Lowest& lowest, const SnapshotView& view)
 {
     for (uint64_t number = pg_atomic_read_u64(&marks.ended_count); number-- > 0;) {

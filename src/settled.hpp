@@ -35,9 +35,9 @@ uint64_t polls_so_far();
 // An error when the generator's ids can have no settled mark, or this server knows none.
 void require_settling(const Generator& g);
 
-// Every id of the generator below the result that this database drew belongs to a transaction of
-// which the snapshot sees whatever will ever be seen, and none is drawn below it any more. The ids
-// of all nodes of the layout on this server count.
+// Each id below the result that this database drew from the generator belongs to a transaction that
+// has ended: the snapshot sees all that will ever be seen of it. No id is drawn below the result
+// any more. The ids of all nodes of the layout on this server count.
 int64_t settled_id(Generator& g, const SnapshotData& snapshot);
 
 // The id of a word of one of the layout's nodes, whose place in the layout `key` has.

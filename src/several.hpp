@@ -4,10 +4,11 @@
 
 namespace flakeid {
 
-// An error where this server is one of several, and its node may be that of another: it was never
-// set, or it was set to a number for a database or role, which Citus makes the same everywhere. A
-// warning, once in a session, where that is still to come: it is published, or of a cluster of one.
-// To be asked when a generator is made; what changes later in the catalogs makes generators anew.
+// An error where this server is one of several and its node may be that of another: flakeid.node
+// was never set, or it was set to a number for a database or role, which Citus makes the same
+// everywhere. Where others may be still to come, a warning, once in a session: tables are
+// published, or the server is a Citus cluster of one. To be called when a generator is made. When
+// the catalogs change later, generators are made anew.
 void refuse_shared_node();
 
 } // namespace flakeid

@@ -76,7 +76,8 @@ void use(void* memory, bool create)
             errdetail("%s", detail), errhint("Restart the server."));
 }
 
-// Does what raises an error when there is no memory for it, or other memory of the same name.
+// Makes memory by `action`, which may find no room for it, or memory of another size under its
+// name: then an error says so, and what to do.
 template <typename Action>
 void* make_memory(bool named_for_ever, Action action)
 {

@@ -29,8 +29,9 @@ constexpr int slot_layout_size = 160; // longer texts are cut
 
 // The state of one generator. Processors fetch cache lines in pairs: no two slots share one.
 struct alignas(128) Slot {
-    pg_atomic_uint64 word;       // issued last; 0: none since the server's start; or closed_word
-    pg_atomic_uint64 most_ahead; // ticks: of all flakeid.max_ahead that stamped ahead of the clock
+    pg_atomic_uint64 word; // issued last; 0: none since the server's start; or closed_word
+    pg_atomic_uint64
+        most_ahead; // ticks: the largest max_ahead of those who drew ahead of the clock
     SlotKey key;
     uint32_t node;
     // AddinShmemInitLock guards what follows. `yielded` is also read without it, where the word is
@@ -43,8 +44,8 @@ struct alignas(128) Slot {
     char layout[slot_layout_size]; // for messages
 };
 
-// Nothing is issued from a slot whose word this is. It is no word of any layout but, as the very
-// last one, of those without a node.
+// Nothing is issued from a slot whose word this is. Only layouts without a node have such a word,
+// as their very last one.
 constexpr uint64_t closed_word = UINT64_MAX;
 
 static_assert(sizeof(Slot) == 256, "a slot is two pairs of cache lines");
@@ -66,9 +67,9 @@ struct SlotWanted {
 };
 
 // The slot of a layout and node, for as long as the server runs. nullptr when only spare ones are
-// left for a further node. An error when all are taken, or when another layout can make the same
-// ids: of the two, flakeid.layout of some database comes before a layout that is only named in
-// calls, whatever was first, and otherwise the first one counts.
+// left for a further node. An error when all are taken, or when another layout that can make the
+// same ids comes first: flakeid.layout of some database comes before a layout that is only named in
+// calls, and otherwise the earlier one comes first.
 Slot* take_slot(const SlotWanted& wanted);
 
 // How many nodes of a span have a slot, or can have one.

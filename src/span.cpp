@@ -35,7 +35,7 @@ bool take_further(Generator& g, uint32_t node)
 {
     const bool taken = set_node(g, node);
     if (!taken && g.lease.entry == nullptr) {
-        g.span.last = node - 1; // nor is there for those behind it
+        g.span.last = node - 1; // nor is there one for those after it
         g.round.unvisited = Min(g.round.unvisited, g.span.last - g.span.first);
     }
     return taken;

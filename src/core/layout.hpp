@@ -21,7 +21,7 @@ constexpr int64_t max_generated_tick_us = us_per_s; // longer ticks are read onl
 // flake_node and flake_sequence return int4, which holds 31 bits without a sign.
 constexpr int max_node_bits = 31;
 constexpr int max_sequence_bits = 31;
-constexpr int max_back_bits = 7; // what a horizon stamp has room for (horizon.hpp)
+constexpr int max_back_bits = 7; // what a stamp of the horizon has room for (stamp.hpp)
 
 enum class FieldKind : uint8_t { time, sequence, back, node };
 

@@ -6,7 +6,7 @@ namespace flakeid {
 
 namespace {
 
-// Nobody made ids of any preset's kind before: the epoch of the first of them.
+// The oldest epoch of any preset's kind of ids: nobody made such ids before it.
 constexpr int64_t first_ids_us = 1288834974657 * us_per_ms;
 
 bool close(int64_t a_us, int64_t b_us)

@@ -26,9 +26,9 @@ uint32_t bits_of_span(uint32_t first_node, uint32_t last_node);
 // now, the other makes that much later.
 constexpr int64_t epochs_apart_us = 365 * us_per_day;
 
-// True when ticks of the two have the same number at the same place in the id at the same time, or
-// less than epochs_apart_us later, and an id of one may then be an id of the other. Layouts with
-// ticks of another length or in another place are not compared: their numbers agree in passing.
+// True when an id of one may be an id of the other. Their ticks must have the same length and place
+// in the id, and the same number at moments less than epochs_apart_us apart. Layouts with ticks of
+// another length or in another place are not compared: their numbers agree only in passing.
 bool can_meet(const IdBits& a, const IdBits& b);
 
 // A stretch of ticks, both ends included. Empty when first > last.

@@ -87,7 +87,7 @@ KeyFile split_key_file(const char* text, size_t length)
 {
     KeyFile file{};
     int number = 0;
-    // A secret has 16 characters or 32; with a number before it it has neither.
+    // A secret has 16 characters or 32. A number and a secret together have neither.
     file.named = length != 16 && length != 32 && read_number(text, length, &number) != 0;
     if (!file.named) {
         file.count = 1;

@@ -9,7 +9,8 @@
 
 namespace flakeid {
 
-// Keys have numbers from 0 to 15. A text says which made it: one more digit in front, but of key 0.
+// Keys have numbers from 0 to 15. One more digit in front of a text is the number of its key; a
+// text of key 0 has none.
 constexpr int max_keys = 16;
 
 constexpr size_t sealed_digits = 13;

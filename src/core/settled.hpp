@@ -14,8 +14,7 @@ namespace flakeid {
 // later tick is larger, whatever its node.
 bool can_settle(const Layout& layout);
 
-// What a snapshot sees of other transactions. Their ids are counted in 64 bits, and so never again
-// from the beginning.
+// What a snapshot sees of other transactions. Their ids have 64 bits, and so never begin anew.
 struct SnapshotView {
     uint64_t oldest;         // all below have ended
     uint64_t next;           // none from here on has ended, and the one below has
@@ -27,8 +26,8 @@ static_assert(is_plain<SnapshotView>);
 // The full id of a transaction that lies within 2^31 of `near`.
 uint64_t full_transaction(uint32_t low, uint64_t near);
 
-// True when the snapshot sees nothing of the transaction, because it had not ended. Of a
-// transaction itself, not of its savepoints.
+// True when the snapshot sees nothing of the transaction, because that had not ended. For
+// transactions themselves, not for their savepoints.
 bool unfinished(const SnapshotView& view, uint64_t transaction);
 
 // True when the snapshot was surely taken after `completed` was the latest transaction that had
@@ -38,12 +37,12 @@ inline bool taken_after(const SnapshotView& view, uint64_t completed)
     return view.next > completed + 1;
 }
 
-// Where a layout's ids come from several nodes, the one that draws least would hold the mark. Up to
-// this word each node is skipped, when `furthest` is the last word of all: to the end of the tick
-// before the clock's, but no tick further than `furthest`.
+// Where a layout's ids come from several nodes, the one that draws least would hold the mark. So
+// each node is skipped up to this word: to the end of the last tick that is over by the clock, but
+// to no later tick than that of `furthest`, the last word of all nodes.
 uint64_t skipped_word(const WordShape& shape, uint64_t furthest, uint64_t now);
 
-// The word, or the layout's last one before it where there is no such word.
+// The word, or where the layout has no such word, the last one of the layout before it.
 uint64_t within_layout(const WordShape& shape, uint64_t word);
 
 // The last word of the tick of `word`.

@@ -54,8 +54,8 @@ constexpr uint64_t stamp_back(Stamp stamp)
 // Layouts with a back field have a horizon of their own, since it may go back in time.
 enum HorizonKind : int { plain_horizon, back_horizon, horizon_kinds };
 
-// An extension reaches this far past the id that asks for it, and is asked for when less than the
-// early part of it is left.
+// An extension reaches extension_us past the id that asks for it. It is asked for when less than
+// early_extension_us is left.
 constexpr int64_t extension_us = 2 * us_per_s;
 constexpr int64_t early_extension_us = us_per_s;
 

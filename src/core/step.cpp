@@ -37,7 +37,7 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
     const uint64_t highest_tick = std::min(reach, shape.max_tick);
     const uint64_t start = std::max(last, limits.first);
     uint64_t back = word_back(shape, start);
-    // No id is ever issued past the limits: the clock was further than it is now.
+    // No id is stamped further ahead than this. Where the last word is, the clock was set back.
     const uint64_t furthest = limits.now + std::max(limits.ahead, limits.others_ahead);
     const bool raise =
         shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;

@@ -91,8 +91,8 @@ struct Draw {
 // the last word: it lies further ahead than any session may have stamped it.
 Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want);
 
-// The common case of the step: words of the tick limits.now, from its first one on, after each of
-// which step() issues the next one.
+// The common case of the step: last words in the tick limits.now after which step() issues the next
+// word.
 struct Stretch {
     uint64_t first;
     uint64_t length;

@@ -141,8 +141,8 @@ Expr* compare(Node* id, int strategy, Oid bound, Node* range)
                          InvalidOid, InvalidOid);
 }
 
-// True when evaluating an argument twice costs next to nothing; the planner's own bound for a
-// parameter that an inlined SQL function names twice.
+// True when evaluating an argument twice costs next to nothing. The bound is the planner's own, for
+// a parameter that an inlined SQL function names twice.
 bool cheap(PlannerInfo* root, Node* argument)
 {
     QualCost cost;
@@ -155,8 +155,8 @@ bool repeatable(Node* argument)
     return !contain_volatile_functions(argument) && !contain_subplans(argument);
 }
 
-// Null when an argument must not, or need not, be evaluated twice. A range that no row changes is
-// so once a scan, where it would be once a row without an index.
+// The two comparisons; nullptr when an argument must not be evaluated twice, or costs too much. A
+// range that is the same for all rows may cost anything: an index evaluates it once a scan.
 Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
 {
     auto* id = static_cast<Node*>(linitial(call->args));

@@ -11,8 +11,8 @@ namespace {
 // Ids made at once where many are wanted: the cipher takes eight side by side.
 constexpr uint32_t made_at_once = 64;
 
-// Ids reserved at once: as many as were returned before, so that a caller who asks for millions and
-// takes one costs others one; but no more than these, nor than a tick holds.
+// As many ids are reserved at once as were returned before, so that a caller who asks for millions
+// and takes one costs others one. There are never more than these, nor than a tick holds.
 constexpr uint32_t most_reserved = 4096;
 
 uint32_t positive_count(FunctionCallInfo fcinfo, int32 least)

@@ -24,7 +24,8 @@ void append(StringInfo json, const char* name, const char* value)
     }
 }
 
-// The nodes in use, or nullptr and what is wrong: nothing, where a lease is yet to come.
+// The nodes in use; or nullptr and what is wrong, which is nullptr too where a lease is yet to
+// come.
 const char* nodes_text(const char** problem)
 {
     const Layout& layout = settings.layout;
@@ -36,7 +37,7 @@ const char* nodes_text(const char** problem)
     return nodes_in_use(layout, span);
 }
 
-// Runs nothing there that is not a superuser's.
+// It runs no function there that is not a superuser's.
 constexpr char question[] =
     "SELECT flakeid.node_report(p.oid) FROM pg_catalog.pg_proc AS p "
     "JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) p.proowner "

@@ -206,9 +206,9 @@ FLAKEID_FUNCTION(flakeid_seal_flake)
     return PG_GETARG_DATUM(0);
 }
 
-// Where a table's column becomes another type, which is planned without a query around it, a column
-// is relabelled, so that the server sees that it has nothing to write. Elsewhere the call stays,
-// and with it the check of the right at every execution.
+// Where ALTER TABLE gives a column another type, the call is planned without a query around it.
+// There the column is relabelled, so that the server sees that it has nothing to write. Elsewhere
+// the call stays, and with it the check of the right at every execution.
 FLAKEID_FUNCTION(flakeid_seal_support)
 {
     const auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));

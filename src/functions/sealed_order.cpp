@@ -1,6 +1,5 @@
-// Order and equality of sealed ids: those of the plain ids. These are bigint's functions written
-// once more, because the server looks a builtin function of another name up by comparing names, at
-// every statement.
+// Order and equality of sealed ids: those of the plain ids. These are bigint's functions, written
+// once more: to use its own under other names, the server would compare names at every statement.
 #include "postgres.hpp"
 
 #define SEALED_COMPARISON(name, operation)                                                         \

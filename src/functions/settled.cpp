@@ -40,7 +40,7 @@ uint64 sign_of(SnapshotData* snapshot)
     return snapshot->snapXactCompletionCount;
 }
 
-// The answer for a snapshot and layout; the snapshot's sign is not in a new one.
+// The answer for a snapshot and layout. A new one does not have the snapshot's sign yet.
 Answer* find_answer(const SnapshotData* snapshot, const SlotKey& key)
 {
     for (Answer* answer = answers; answer != nullptr; answer = answer->next) {

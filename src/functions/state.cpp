@@ -64,9 +64,9 @@ Datum durable_row(FunctionCallInfo fcinfo, const Durable& durable)
 
 } // namespace
 
-// What flakeid.state holds from its creation or REFRESH on. What was lost is known as far as the
-// server remembers the horizon; of leases nobody knows, so that none are handed out before all that
-// there may have been have ended.
+// What flakeid.state holds from its creation or REFRESH on. Of a state that was lost, the server
+// remembers the horizon. Nobody remembers the leases, so none is handed out before all that there
+// may have been have ended.
 FLAKEID_FUNCTION(flakeid_state_now)
 {
     refuse_in_recovery();

@@ -1,5 +1,5 @@
-// What older SQL objects meet in this library: the version, what 0.1.0 kept, and its functions that
-// are no more.
+// What older SQL objects need of this library: the version, what 0.1.0 kept, and the functions that
+// only 0.1.0 has.
 #include "durable.hpp"
 #include "horizon.hpp"
 #include "lease_clock.hpp"
@@ -43,7 +43,7 @@ FLAKEID_FUNCTION(flakeid_take_over)
     PG_RETURN_VOID();
 }
 
-// Of 0.1.0 alone.
+// Functions that only the SQL objects of 0.1.0 call.
 FLAKEID_FUNCTION(flakeid_lease_clock)
 {
     (void)fcinfo;

@@ -1,6 +1,6 @@
 // Leases of one node: two holders, a coordinator whose clock says anything at any transaction, its
 // standby, lost and late messages, crashes. Holders draw with src/core/step.cpp itself, and their
-// clocks say anything at any reading. The rules are those of DESIGN section 6.
+// clocks say anything at any reading. doc/leases.md has the rules.
 //
 //     lease_model                every run; a line each
 //     lease_model NAME...        these runs, and the way to what they find

@@ -1,5 +1,5 @@
-# A session whose first id is printed by a query that runs in parallel loads the library in the midst of that query: its
-# settings are those that were made, and not the defaults.
+# A session whose first id is printed by a query that runs in parallel loads the library during that query. Its settings are
+# those that were made, and not the defaults.
 use strict;
 use warnings;
 

@@ -212,7 +212,7 @@ my @refused = grep { $_ ne '' } map { sleep 0.1; error_of($late) } 1 .. 20;
 is("@refused", '', 'a new connection string: no error');
 is(leases('count(*)', 'true'), $leases_before, 'and no new lease');
 
-# What belongs into the configuration file is not lost to a database's setting.
+# A setting whose place is the configuration file is not lost to one of a database.
 $late->safe_psql('postgres', q{ALTER DATABASE postgres SET flakeid.coordinator = ''});
 like(error_of($late), qr/parameter "flakeid.coordinator" cannot be set for a database or role/, 'a coordinator set for a database is an error');
 $late->safe_psql('postgres', q{ALTER DATABASE postgres RESET flakeid.coordinator});
