@@ -5,8 +5,8 @@
 //
 //     holder CONNINFO COUNT SECONDS TTL DIRECTORY
 //
-// Each writes a file: "lease NODE START END" for a lease that is over, END being when nobody else
-// could have had it before; "stamp NODE SECOND" for every second that it would have stamped ids in;
+// Each writes a file: "lease NODE START END" for a lease that is over, where nobody else can have
+// had the node before END; "stamp NODE SECOND" for every second that it would have stamped ids in;
 // "gap SECONDS" for a time without a lease; "failed TEXT"; and "asked GRANTS RENEWALS FAILURES".
 #include "../../src/coordinator.hpp"
 #include "../../src/core/cadence.hpp"

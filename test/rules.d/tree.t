@@ -25,6 +25,15 @@ like(join(' ', lines('g++ -std=c++17 -MM test/model/horizon_model.cpp')), qr{/sr
 my @texts = grep { -T && !m{^\./(?:\.git|build|expected|log|results|tmp|tmp_check|test/fuzz/corpus)/|^\./regression\.|\.(?:o|bc|so|svg)$} } lines('find . -type f');
 none('lines end in LF, without blanks before it', grep { text($_) =~ /[ \t\r]\n|[^\n]\z/ } @texts);
 
+# Names in capitals stand for something else.
+my @missing;
+for my $file (grep { -T && !m{/node_modules/|/corpus/} } lines('find src sql test -type f'))
+{
+	my @comments = grep { m{^\s*(?://|#|--|\*)} } split /\n/, text($file);
+	push @missing, map { "$_ in $file" } grep { !-e && !/[A-Z]{3}/ } map { m{(?<![\w/.])((?:src|sql|test|doc|packaging)/[\w./-]+\.\w+)\b}g } @comments;
+}
+none('files that comments name are there', @missing);
+
 SKIP:
 {
 	# Every version of clang-format has an idea of its own of .clang-format.

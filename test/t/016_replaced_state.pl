@@ -1,6 +1,6 @@
 # What a dump carries of the horizon counts for every session from the commit of its restore on, also
-# where the same transaction replaces the file of the state, and nothing is left behind where it does
-# not commit.
+# where the same transaction replaces the file of the state. Where that does not commit, nothing is left
+# behind.
 use strict;
 use warnings FATAL => 'all';
 

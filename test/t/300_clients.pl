@@ -1,4 +1,4 @@
-# Ids made by programs of others are read here, and ids made here are read there.
+# Programs of others make ids that are read here, and read ids that are made here.
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
-# A standby that is promoted half a second behind what was issued, its clock three.
+# A standby is promoted half a second behind what was issued, with a clock that is three seconds behind.
 use strict;
 use warnings;
 
