@@ -157,7 +157,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
     return wait_us;
 }
 
-// The horizon is extended before its last second, so that nobody has to wait for it.
+// Extends the horizon when its last second has begun, so that nobody has to wait for it.
 void extend_early(Generator& g, uint64_t word, int64_t now_us)
 {
     if (now_us < g.early.next_us && g.early.next_us - now_us <= extension_interval_us) {

@@ -15,8 +15,8 @@ namespace {
 // The clock is written down when it has gone on by this much.
 constexpr int64_t written_every_us = us_per_s;
 
-// System, timeline, files and database. A promotion changes the timeline before the control file
-// says so.
+// A number for system, timeline, files and database. A promotion changes the timeline before the
+// control file says so.
 int64_t lease_origin_here()
 {
     const Origin here = durable_origin_here();

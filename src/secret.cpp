@@ -88,7 +88,8 @@ bool check_secret(char** newval, void** extra, GucSource)
 {
     SecretExtra secret{};
     const size_t length = strlen(*newval);
-    GUC_check_errmsg("invalid value for parameter \"flakeid.secret\""); // not the server's, with it
+    // The server's own message would show the value.
+    GUC_check_errmsg("invalid value for parameter \"flakeid.secret\"");
     if (IsParallelWorker() && strcmp(*newval, hidden) == 0) {
         secret = inherited_secret;
     } else if (length > 0) {

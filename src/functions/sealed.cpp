@@ -89,9 +89,9 @@ struct Caller {
 };
 static_assert(is_plain<Caller>);
 
-// True when the argument of the call is flake_next() itself: nobody has seen that id, so that its
-// sealed text tells nothing, while a text for an id of one's choice would show where in the order
-// of a table's ids that lies.
+// True when the argument of the call is flake_next() itself. Nobody has seen that id, so its sealed
+// text tells nothing. A text for an id of one's choice would show where that id lies among those of
+// a table.
 bool seals_new_id(FunctionCallInfo fcinfo)
 {
     const Node* call = fcinfo->flinfo->fn_expr;
