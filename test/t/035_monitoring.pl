@@ -1,0 +1,114 @@
+# doc/monitoring: each query runs as a member of pg_monitor and gives the numbers that its metrics say; alerts, dashboard
+# and page name metrics that exist, and all of them.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin, "$FindBin::Bin/../rules.d";
+use FlakeTest;
+use Leases;
+use CPAN::Meta::YAML;
+use JSON::PP;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Tree qw(none same);
+
+my $dir = source_dir() . '/doc';
+sub yaml { return CPAN::Meta::YAML->read("$dir/monitoring/$_[0]")->[0] }
+my $queries = yaml('queries.yml');
+
+# The metrics of a query, and the columns that are labels
+my (%metric, %column);
+for my $name (keys %$queries)
+{
+	for (@{ $queries->{$name}{metrics} })
+	{
+		my ($column, $is) = %$_;
+		$column{$name}{$column} = $is->{usage};
+		$metric{"${name}_$column"} = $is->{usage} if $is->{usage} ne 'LABEL';
+		like($is->{usage}, qr/^(?:LABEL|COUNTER|GAUGE)$/, "usage of $name, $column");
+	}
+}
+
+# What a query says on a server: rows of columns by name
+sub rows
+{
+	my ($node, $name) = @_;
+	my $sql = $queries->{$name}{query} =~ s/\s*\z//r;
+	my $json = $node->safe_psql('postgres', "SELECT coalesce(json_agg(r), '[]') FROM ($sql) AS r", extra_params => [ '-U', 'exporter' ]);
+	return @{ JSON::PP->new->allow_bignum->decode($json) };
+}
+
+sub look
+{
+	my ($node, $name, $least) = @_;
+	my @rows = rows($node, $name);
+	cmp_ok(scalar(@rows), '>=', $least, "$name has rows");
+	for my $row (@rows)
+	{
+		is(join(' ', sort keys %$row), join(' ', sort keys %{ $column{$name} }), "$name: its columns are its labels and metrics");
+		none("$name: metrics are numbers", map { "$_ $row->{$_}" } grep { $column{$name}{$_} ne 'LABEL' && $row->{$_} !~ /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i } keys %$row);
+	}
+	return @rows;
+}
+
+my $coordinator = coordinator('coordinator');
+my $server = generator('server', $coordinator, ttl => '30s');
+$_->safe_psql('postgres', 'CREATE ROLE exporter LOGIN IN ROLE pg_monitor') for $coordinator, $server;
+$server->safe_psql('postgres', 'CREATE TABLE t (id flake DEFAULT flake_next()); INSERT INTO t SELECT FROM generate_series(1, 10)');
+
+my %of;
+$of{$_} = [ look($server, $_, 1) ] for grep { !/settled|realm/ } sort keys %$queries;
+cmp_ok($of{flakeid_stats}[0]{issued}, '>=', 10, 'ids are counted');
+is($of{flakeid_generator}[0]{ready}, 1, 'the server makes ids');
+cmp_ok($of{flakeid_generator}[0]{layout_left_seconds}, '>', 365 * 86400, 'the layout has years left');
+cmp_ok(abs($of{flakeid_horizon}[0]{ahead_seconds}), '<', 86400, 'the horizon lies near');
+cmp_ok($of{flakeid_lease}[0]{left_seconds}, '<=', 30, 'the lease ends');
+is($of{flakeid_coordinator}[0]{away_seconds}, 0, 'the coordinator answers');
+is($of{flakeid_nodes}[0]{problems}, 0, 'no node is twice');
+my ($realm) = look($coordinator, 'flakeid_realm', 1);
+is("$realm->{realm} $realm->{held_nodes} $realm->{all_nodes}", 'default 1 1024', 'the realm has one holder');
+is_deeply([ rows($server, 'flakeid_settled') ], [], 'nobody holds the settled mark back');
+my $session = $server->background_psql('postgres');
+$session->query_safe('BEGIN; INSERT INTO t DEFAULT VALUES');
+my ($settled) = look($server, 'flakeid_settled', 1);
+isnt($settled->{holder}, 'unknown', "$settled->{holder} does");
+$session->query_safe('COMMIT');
+$session->quit;
+
+# What goes wrong shows.
+$server->safe_psql('postgres', q{SELECT flake_raise_horizon(now() + interval '1 d')});
+cmp_ok((rows($server, 'flakeid_horizon'))[0]{ahead_seconds}, '>', 80000, 'a horizon far ahead');
+is((rows($server, 'flakeid_generator'))[0]{ready}, 0, 'an error of flake_next()');
+$server->safe_psql('postgres', 'SELECT flake_repair_horizon()');
+$coordinator->stop;
+ok(wait_until(sub { (rows($server, 'flakeid_coordinator'))[0]{away_seconds} > 0 }), 'a coordinator that is away');
+ok(wait_until(sub { (rows($server, 'flakeid_lease'))[0]{left_seconds} <= 0 }), 'a lease that ended');
+$server->stop;
+
+# A server without leases, and what a layout without an end says
+my $alone = server('alone');
+$alone->safe_psql('postgres', q{CREATE ROLE exporter LOGIN IN ROLE pg_monitor; ALTER DATABASE postgres SET flakeid.layout = 'time:62:1s sequence:1'});
+is_deeply([ rows($alone, $_) ], [], "$_ has nothing to say") for qw(flakeid_lease flakeid_coordinator);
+is((rows($alone, 'flakeid_generator'))[0]{layout_left_seconds}, 'Infinity', 'a layout that timestamptz does not see the end of');
+$alone->stop;
+
+# Names
+my $dashboard = JSON::PP->new->decode(slurp_file("$dir/monitoring/grafana.json"));
+my @shown = map { $_->{expr} =~ /\b(flakeid_\w+)/g } map { @{ $_->{targets} } } @{ $dashboard->{panels} };
+my %shown = map { $_ => 1 } @shown;
+none('panels show metrics that exist', grep { !$metric{$_} } @shown);
+my %id;
+none('panels have numbers of their own', grep { $id{$_}++ } map { $_->{id} } @{ $dashboard->{panels} });
+my $page = slurp_file("$dir/monitoring.md");
+my ($table) = $page =~ /^## Metrics\n(.*?)^## /ms;
+same('metrics of doc/monitoring.md', [ keys %metric ], [ $table =~ /`(flakeid_\w+)`/g ]);
+my @rules = @{ yaml('alerts.yml')->{groups}[0]{rules} };
+none('alerts look at metrics that exist', grep { !$metric{$_} } map { $_->{expr} =~ /\b(flakeid_\w+)/g } @rules);
+my %severity = map { $_->{alert} => $_->{labels}{severity} } @rules;
+my ($paging) = $page =~ /^## What to page for\n(.*?)^## /ms;
+my ($waiting) = $page =~ /^## What can wait until morning\n(.*?)^## /ms;
+same('alerts that page', [ grep { $severity{$_} eq 'page' } keys %severity ], [ $paging =~ /^\| `(\w+)`/gm ]);
+same('alerts that wait', [ grep { $severity{$_} eq 'ticket' } keys %severity ], [ $waiting =~ /^\| `(\w+)`/gm ]);
+
+done_testing();
