@@ -7,7 +7,7 @@ use Svg;
 return sub {
 	my ($server) = @_;
 	my @presets = $server->rows('SELECT name, layout_text, enciphered FROM flake_layouts');
-	my ($left, $step, $row) = (130, 9, 34);
+	my ($left, $step, $row) = (136, 9, 34);
 	my $svg = Svg->new(720, 50 + $row * @presets, 'The bits of every preset');
 	$svg->legend($left, 26, [ blue => 'time' ], [ orange => 'node' ], [ green => 'sequence' ], [ purple => 'set-backs of the clock' ], [ grey => 'not used' ]);
 	for my $i (0 .. $#presets)
