@@ -36,7 +36,7 @@ sub new
 	mkdir "$dir/etc" or die "$dir/etc: $!";
 	mkdir "$dir/home" or die "$dir/home: $!";
 	# He stands at the top of a checkout, into which nothing is written.
-	symlink($_, "$dir/home/" . basename($_)) or die "$_: $!" for glob(source_dir() . '/*');
+	symlink($_, "$dir/home/" . basename($_)) or die "$_: $!" for grep { !m{/(?:build|tmp|tmp_check)$} } glob(source_dir() . '/*');
 	my %creates;
 	$creates{ $_->{server} } += $_->{text} =~ /\bCREATE EXTENSION (?:IF NOT EXISTS )?flakeid\b/ && !$_->{skip} for @blocks;
 	return bless { name => $name, dir => $dir, creates => \%creates, servers => {} }, $class;
@@ -128,16 +128,18 @@ sub sql
 	my $psql = $server->{psql};
 	if (!$psql)
 	{
-		$psql = $self->talk($server, 'psql', 'psql', '-Xq');
+		$psql = $self->talk($server, 'psql', 'psql', '-Xq', '-f', '-');
 		$psql->{of} = started($server);
 	}
 	my ($out, $said) = until_mark($psql, "$text\n\\echo '--- end of the block 0'\n");
+	my ($why) = $out =~ /^psql:<stdin>:\d+: ((?:ERROR|FATAL|PANIC|WARNING|error|warning): .*)/m;
 	if (!defined $said)
 	{
 		delete $server->{psql};
-		return ($out, 'psql ended');
+		$why = 'psql ended';
 	}
-	return ($out, $out =~ /^(?:ERROR|FATAL|PANIC|WARNING): .*|^\\\w+: error: .*|^invalid command .*/m ? $& : undef);
+	$out =~ s/^psql:<stdin>:\d+: (?:error: |warning: )?//gm;
+	return ($out, $why);
 }
 
 sub sh
@@ -200,6 +202,7 @@ sub leave
 			$talk->{run}->kill_kill;
 		}
 		$server->{node}->stop('immediate', fail_ok => 1);
+		$server->{node}->clean_node;
 	}
 	return;
 }
