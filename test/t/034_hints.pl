@@ -1,5 +1,5 @@
 # Hints that work when pasted: each situation raises an error; what its hint says to run, taken from the text of the hint, is run
-# as it stands; then the first statement, or what the hint puts in its place, goes through.
+# as it stands; then the first statement, or what the hint puts in its place, goes through. doc/dev/hints.md is the table of it.
 use strict;
 use warnings;
 
@@ -10,19 +10,33 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = server('hints', 'max_prepared_transactions = 1', 'wal_level = logical');
-my $dir = PostgreSQL::Test::Utils::tempdir() . "/it's here";
+my $base = PostgreSQL::Test::Utils::tempdir();
+my $dir = "$base/it's here";
 mkdir $dir or die "$dir: $!";
 $node->safe_psql('postgres', 'CREATE ROLE app LOGIN');
 my $far = 'time:41:1ms node:10 sequence:12 epoch=2031-01-01';
 my $opaque = 'time:41:1ms node:10 sequence:12 cipher=sparx64';
-my ($situations, $database) = (0);
+my ($situations, $database, @table) = (0);
+
+# A cell of the last row: what differs from run to run is left out.
+sub cell
+{
+	my ($column, $text) = @_;
+	$text =~ s/\Q$base\E/DIR/g;
+	$text =~ s/\d+\.\d+ s\b/... s/g;
+	$text =~ s/\b\d{15,}\b/.../g;
+	$text =~ s/\d{4}-\d\d-\d\d \d\d:\S+/.../g;
+	$text =~ s/\|/\\|/g;
+	$table[-1][$column] = $table[-1][$column] ? "$table[-1][$column] $text" : $text;
+	return;
+}
 
 # A database of its own for each situation
 sub situation
 {
 	my ($what) = @_;
 	$situations++;
-	note("situation $situations: $what");
+	push @table, [ $what, '', '', '' ];
 	$database = "situation_$situations";
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	return $node->safe_psql($database, 'CREATE EXTENSION flakeid');
@@ -33,8 +47,10 @@ sub refused
 {
 	my ($sql, $expected, %params) = @_;
 	my $error = refusal($node, $sql, database => $database, %params);
-	like($error, $expected, "$database: " . ($error =~ /^(.*)/)[0]);
-	return $error =~ /^hint: (.*)/ms ? $1 : $error;
+	my ($first) = $error =~ /^(.*)/;
+	like($error, $expected, "$database: $first");
+	cell(1, $first);
+	return $error =~ /^hint: (.*)/ms && !$params{detail} ? $1 : $error;
 }
 
 # The words of a hint that are to be pasted, as a psql runs them that is in the session of the error
@@ -43,6 +59,7 @@ sub paste
 	my ($hint, $pattern) = @_;
 	my (@pasted) = $hint =~ $pattern;
 	is(scalar(@pasted) && $pasted[0] ne '', 1, "the hint has what to paste: $hint") or return;
+	cell(2, "`@pasted`");
 	my ($result, $out, $err) = $node->psql($database, join("\n", "LOAD 'flakeid';", map { /;$/ ? $_ : "$_;" } @pasted), on_error_stop => 1);
 	return is($err =~ s/^psql:.*NOTICE.*\n//gmr, '', "pasted: @pasted");
 }
@@ -51,12 +68,14 @@ sub shell_paste
 {
 	my ($hint, $pattern) = @_;
 	my ($command) = $hint =~ $pattern;
+	cell(2, "`$command`") if defined $command;
 	return is(system($command // 'false'), 0, "pasted: " . ($command // $hint));
 }
 
 sub goes
 {
 	my ($sql, %params) = @_;
+	cell(3, "`$sql`");
 	return is(refusal($node, $sql, database => $database, %params), '', "then it goes: $sql");
 }
 
@@ -136,9 +155,8 @@ my ($epoch) = $hint =~ /For seconds write (epoch=\w+)/;
 goes("SELECT flake_layout('time:41:1ms node:10 sequence:12 $epoch')");
 
 situation('a node that the layout does not have');
-my $error = refusal($node, "SET flakeid.node = 5000; SELECT flake_next()", database => $database);
-like($error, qr/^22003: node 5000 is out of range/, $error);
-my ($last) = $error =~ /Its nodes are 0 to (\d+)/;
+$hint = refused("SET flakeid.node = 5000; SELECT flake_next()", qr/^22003: node 5000 is out of range/, detail => 1);
+my ($last) = $hint =~ /Its nodes are 0 to (\d+)/;
 goes("SET flakeid.node = $last; SELECT flake_next()");
 
 situation('a block past the sequence');
@@ -148,9 +166,8 @@ goes("SELECT count($many) FROM $many(5000)");
 
 # Texts and keys
 situation('a text that is too short');
-$error = refusal($node, "SELECT flake_from_text('abc', 'base16')", database => $database);
-like($error, qr/^22P02: invalid base16 text of a flake: "abc"\ndetail: Such a text has 16 characters, and this one has 3\.$/, $error);
-my ($length) = $error =~ /has (\d+) characters/;
+$hint = refused("SELECT flake_from_text('abc', 'base16')", qr/^22P02: invalid base16 text of a flake: "abc"\ndetail: Such a text has 16 characters, and this one has 3\.$/);
+my ($length) = $hint =~ /has (\d+) characters/;
 goes("SELECT flake_from_text(lpad('abc', $length, '0'), 'base16')");
 
 situation('a text form that is none');
@@ -165,11 +182,10 @@ goes("SELECT flake_encrypt(5, decode(repeat('ab', $bytes), 'hex'))");
 # The secret
 situation('no secret');
 my $encipher = "SELECT flake_next('$opaque')";
-$hint = refused($encipher, qr/^55000: no secret is configured/) =~ s{/etc/postgresql/}{$ENV{TMPDIR}/}gr;
+$hint = refused($encipher, qr/^55000: no secret is configured/) =~ s{/etc/postgresql/}{$base/}gr;
 shell_paste($hint, qr/(\(umask .*?\))/);
 paste($hint, qr/(ALTER DATABASE .*?;)/);
 goes($encipher);
-unlink "$ENV{TMPDIR}/flakeid.secret";
 
 situation('a secret file that is not there');
 $hint = refused("SET flakeid.secret_file = \$q\$$dir/new\$q\$; $encipher", qr/^58P01: could not open the secret file/);
@@ -191,8 +207,8 @@ like($hint, qr/belongs to another/, 'but why');
 situation('ids further ahead than draws lead');
 my $narrow = 'time:41:1ms node:3 sequence:1 epoch=2019-01-01';
 $node->safe_psql($database, "ALTER DATABASE $database SET flakeid.layout = '$narrow'");
-$node->safe_psql($database, q{SET flakeid.max_ahead = '1 h'; SELECT count(*) FROM flake_next_many(120000)});
-$hint = refused('SELECT flake_next()', qr/^55000: the next id of node 0 lies \d+\.\d+ s ahead of the clock/);
+$node->safe_psql($database, q{SET flakeid.max_ahead = '1 h'; SELECT count(*) FROM flake_next_many(80000)});
+$hint = refused(q{SET flakeid.max_ahead = '1 s'; SELECT flake_next()}, qr/^55000: the next id of node 0 lies \d+\.\d+ s ahead of the clock/);
 unlike($hint, qr/span/, 'a span would not help');
 paste($hint, qr/(ALTER SYSTEM .*?;) (SELECT .*?;)/);
 $node->restart;
@@ -284,5 +300,7 @@ $hint = refused("SET session_replication_role = replica; $acquire", qr/^55000: l
 goes("SET session_replication_role = replica; $hint $acquire");
 
 cmp_ok($situations, '>=', 25, "$situations situations");
+my ($told) = slurp_file(source_dir() . '/doc/dev/hints.md') =~ /^(\| situation .*?\n)(?!\|)/ms;
+is($told, join('', map { '| ' . join(' | ', @$_) . " |\n" } [ 'situation', 'error', 'pasted from the hint', 'then it goes' ], [ ('---') x 4 ], @table), 'the table of doc/dev/hints.md');
 $node->stop;
 done_testing();
