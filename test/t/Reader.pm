@@ -116,7 +116,7 @@ sub paste
 	my $kind = $block->{kind};
 	my ($out, $why) = $kind eq 'sql' ? $self->sql($server, $text) : $kind eq 'sh' ? $self->sh($server, $text) : $self->conf($server, $text);
 	# A session ends with its server.
-	delete $server->{psql} if $server->{psql} && $server->{psql}{of} ne started($server);
+	(delete $server->{psql})->{run}->kill_kill if $server->{psql} && $server->{psql}{of} ne started($server);
 	return ($self->led_back($out), $why);
 }
 
