@@ -57,7 +57,7 @@ my (%told, @mute);
 my @pages = glob 'doc/errors/*.md';
 for my $section (map { split /^(?=##)/m, text($_) } @pages)
 {
-	my ($message, $codes) = $section =~ /^### (.*)\n\n((?:[A-Z]+|\w{5})(?:, \w{5})*)[,.] / or next;
+	my ($message, $codes) = $section =~ /^### (.*)\n\n(?:SQLSTATE )?((?:[A-Z]+|\w{5})(?:, \w{5})*)[,.] / or next;
 	$told{"$_ $message"} = 1 for split /, /, $codes;
 	push @mute, $message if $section !~ /\n\n\*\*Do:\*\* \S/;
 }
