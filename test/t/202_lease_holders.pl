@@ -85,8 +85,9 @@ for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
 {
 	my ($layout, $many) = @$_;
 	ok(wait_until(sub { error_of($server, "SELECT flake_next('$layout')") eq '' }), 'a lease');
-	my ($node, $acquired, $lease_end) = split /\|/,
-	  leases('node, acquired_at, extract(epoch FROM lease_end)', "state = 'held' ORDER BY acquired_at DESC LIMIT 1");
+	my $node = $server->safe_psql('postgres', "SELECT flake_node(flake_next('$layout'), '$layout')");
+	my ($acquired, $lease_end) = split /\|/,
+	  leases('acquired_at, extract(epoch FROM lease_end)', "node = $node AND state = 'held' ORDER BY acquired_at DESC LIMIT 1");
 	append_to_file("$dir/$layout", "SELECT max(id) FROM flake_next_many($many, '$layout') AS id;\n" x 10_000);
 	my $drawing = start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $server->connstr('postgres'), '-f', "$dir/$layout" ],
 		'<', '/dev/null', '>', "$dir/ids_$layout", '2>', "$dir/err_$layout");
