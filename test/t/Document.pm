@@ -47,6 +47,8 @@ sub blocks
 				next;
 			}
 			my $kind = $run{$language} || $language eq 'text' ? $language : 'other';
+			$wrong->($line, 'psql takes what is pasted behind \c or \gset for its arguments: let it end the block')
+			  if $kind eq 'sql' && join("\n", @inside) =~ /\\(?:c|connect|gset)\b[^\n]*\n\s*\S/;
 			$add->($kind, $line, join("\n", @inside) . "\n");
 		}
 		elsif ($text =~ /^\s*<!--\s*(not run|run|on)\b(.*)/)
