@@ -6,6 +6,7 @@
 extern "C" {
 #include "access/genam.h"
 #include "access/table.h"
+#include "catalog/pg_extension.h"
 }
 
 namespace flakeid {
@@ -22,6 +23,22 @@ void each_row(Oid table, Action action)
     } while (HeapTupleIsValid(row) && !action(row, RelationGetDescr(relation)));
     systable_endscan(scan);
     table_close(relation, AccessShareLock);
+}
+
+constexpr char extension_name[] = "flakeid";
+
+// Gives `action` this extension's row of pg_extension, where there is one, with its columns.
+template <typename Action>
+void extension_row(Action action)
+{
+    each_row(ExtensionRelationId, [&](HeapTuple row, TupleDesc columns) {
+        const auto* extension = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row));
+        const bool ours = strcmp(NameStr(extension->extname), extension_name) == 0;
+        if (ours) {
+            action(row, columns);
+        }
+        return ours;
+    });
 }
 
 // From now on generators of this session are made anew when subscriptions change, and when one of

@@ -1,5 +1,6 @@
 #include "durable.hpp"
 
+#include "catalogs.hpp"
 #include "settings.hpp"
 
 extern "C" {
@@ -10,7 +11,6 @@ extern "C" {
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_extension.h"
 #include "commands/extension.h"
 #include "common/hashfn.h"
 #include "utils/fmgroids.h"
@@ -26,7 +26,6 @@ namespace flakeid {
 
 namespace {
 
-constexpr char extension_name[] = "flakeid";
 constexpr char schema_name[] = "flakeid";
 constexpr char relation_name[] = "state";
 
@@ -157,21 +156,11 @@ int64_t* cells(Page page)
 const char* installed_version()
 {
     const char* version = "unknown";
-    Relation relation = table_open(ExtensionRelationId, AccessShareLock);
-    ScanKeyData key;
-    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-                CStringGetDatum(extension_name));
-    SysScanDesc scan = systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
-    HeapTuple tuple = systable_getnext(scan);
-    bool null = true;
-    const Datum value = HeapTupleIsValid(tuple) ? heap_getattr(tuple, Anum_pg_extension_extversion,
-                                                               RelationGetDescr(relation), &null)
-                                                : static_cast<Datum>(0);
-    if (!null) {
-        version = TextDatumGetCString(value);
-    }
-    systable_endscan(scan);
-    table_close(relation, AccessShareLock);
+    extension_row([&](HeapTuple row, TupleDesc columns) {
+        bool null;
+        const Datum value = heap_getattr(row, Anum_pg_extension_extversion, columns, &null);
+        version = null ? version : TextDatumGetCString(value);
+    });
     return version;
 }
 

@@ -3,10 +3,6 @@
 #include "catalogs.hpp"
 #include "settings.hpp"
 
-extern "C" {
-#include "catalog/pg_extension.h"
-}
-
 namespace flakeid {
 
 void require_granted(const Layout& layout, const char* name, const NodeSpan& span, int32_t node)
@@ -33,11 +29,8 @@ void require_granted(const Layout& layout, const char* name, const NodeSpan& spa
 const char* function_of_layout_line(const char* layout)
 {
     Oid schema = InvalidOid;
-    each_row(ExtensionRelationId, [&](HeapTuple row, TupleDesc) {
-        const auto* extension = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row));
-        const bool found = strcmp(NameStr(extension->extname), "flakeid") == 0;
-        schema = found ? extension->extnamespace : schema;
-        return found;
+    extension_row([&](HeapTuple row, TupleDesc) {
+        schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row))->extnamespace;
     });
     const char* name = quote_identifier(get_namespace_name(schema));
     return psprintf("CREATE FUNCTION next_id() RETURNS %s.flake LANGUAGE sql SECURITY DEFINER SET "

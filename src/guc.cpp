@@ -70,13 +70,7 @@ void refuse_lost_settings()
 // that flag since August 2024; their own setting "is_superuser" shows whether this one does.
 void keep_settings_in_parallel()
 {
-    int count;
-    config_generic** all = get_guc_variables(&count);
-    for (int i = 0; i < count; i++) {
-        if (strcmp(all[i]->name, "is_superuser") == 0) {
-            further_flags = all[i]->flags & allowed_in_parallel;
-        }
-    }
+    further_flags = GetConfigOptionFlags("is_superuser", false) & allowed_in_parallel;
     if (further_flags == 0) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("the flakeid library cannot be loaded in a parallel query"),
