@@ -80,35 +80,51 @@ sub blocks
 }
 
 # What may differ from what the page prints: ids, sealed ids, UUIDs, places in the WAL, lengths of time, and moments of
-# these days.
-my $moment = qr/\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?(?![\w.])/;
+# these days. The page tells which it is, for what is printed may look like a number or a word.
+my $time = qr/[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?/;
+my $moment = qr/\b\d{4}-\d\d-\d\d$time?(?![\w.])/;
 my $varies = qr/(?<uuid>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)
 	|(?<sealed>(?<![\w.])(?=[a-v]*\d)(?=\d*[a-v])[0-9a-v]{13,14}(?![\w.]))
 	|(?<id>(?<![\w.-])-?\d{15,20}(?![\w.]))
 	|(?<length>\b(?:\d+\ days?\ )?\d+:\d\d:\d\d\.\d+\b)
 	|(?<place>\b[0-9A-F]{1,8}\/[0-9A-F]{5,8}\b)/x;
+my %printed = (
+	uuid => qr/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/,
+	sealed => qr/[0-9a-v]{13,14}/,
+	id => qr/-?\d{15,20}/,
+	length => qr/(?:\d+ days? )?\d+:\d\d:\d\d(?:\.\d+)?/,
+	place => qr{[0-9A-F]{1,8}/[0-9A-F]{5,8}});
 
-sub is_now
+# The lines that count
+sub lines
 {
-	my ($date) = @_;
-	return scalar grep { $date =~ /^$_/ } map { strftime('%Y-%m-%d', gmtime(time + $_ * 86400)) } -1 .. 1;
-}
-
-# The lines that count, with <kind> in the place of what varies, and each moment as a function gives it
-sub masked
-{
-	my ($text, $footers, $moments) = @_;
+	my ($text, $footers) = @_;
 	my @lines;
 	for (split /\n/, $text)
 	{
 		s/\s+/ /g;
 		s/^ | $//g;
 		s/-+/-/g if /^[-+]+$/;
-		next if $_ eq '' || (!$footers && /^\(\d+ rows?\)$/);
-		s/($moment)|$varies/defined $1 ? $moments->($1) : '<' . (keys %+)[0] . '>'/ge;
-		push @lines, $_;
+		push @lines, $_ if $_ ne '' && ($footers || !/^\(\d+ rows?\)$/);
 	}
 	return @lines;
+}
+
+# The pattern of what may be printed where the page has this line
+sub pattern
+{
+	my ($line) = @_;
+	my $days = join '|', map { strftime('%Y-%m-%d', gmtime(time + $_ * 86400)) } -1 .. 1;
+	my $pattern = '';
+	while ($line =~ /\G(?:(?<moment>$moment)|$varies|(?<any>\.\.\.)|(?<plain>.))/gs)
+	{
+		my ($kind, $text) = %+;
+		$pattern .=
+			$kind eq 'plain' ? quotemeta $text
+		  : $kind eq 'any' ? '[^\n]*?'
+		  : '(?<![\w.])(?:' . ($kind eq 'moment' ? quotemeta($text) . "|(?:$days)$time?" : $printed{$kind}) . ')(?![\w.])';
+	}
+	return $pattern;
 }
 
 # Whether what was printed is another thing than the page says. White space, and the number of rows where the page has
@@ -117,16 +133,8 @@ sub differs
 {
 	my ($told, $printed) = @_;
 	my $footers = $told =~ /^\(\d+ rows?\)\s*$/m;
-	my $is = join '', map { "$_\n" } masked($printed, $footers, sub { is_now($_[0]) ? '<moment>' : $_[0] });
-	my $same = '';
-	for my $line (masked($told, $footers, sub { "\x01$_[0]\x02" }))
-	{
-		if ($line eq '...') { $same .= '(?:[^\n]*\n)*?'; next }
-		$line = join '[^\n]*?', map { quotemeta } split /\.\.\./, $line, -1;
-		$line =~ s/\\\x01(.*?)\\\x02/(?:$1|<moment>)/g;
-		$same .= "$line\\n";
-	}
-	return $is !~ /\A$same\z/;
+	my $same = join '', map { $_ eq '...' ? '(?:[^\n]*\n)*?' : pattern($_) . '\n' } lines($told, $footers);
+	return join('', map { "$_\n" } lines($printed, $footers)) !~ /\A$same\z/;
 }
 
 1;
