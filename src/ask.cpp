@@ -14,9 +14,9 @@ constexpr int longest_answer = 8192;
 constexpr char late[] = "it did not answer in time";
 
 // Waits for the socket until that moment; false when it has passed.
-bool ready(PGconn* connection, bool to_read, int64_t until_us)
+bool ready(PGconn* connection, bool to_read, Steady until)
 {
-    const int64_t left_us = until_us - steady_us();
+    const int64_t left_us = until - steady_now();
     if (left_us <= 0) {
         return false;
     }
@@ -38,23 +38,23 @@ const char* error_of(const PGconn* connection)
     return text;
 }
 
-const char* connect(PGconn* connection, int64_t until_us)
+const char* connect(PGconn* connection, Steady until)
 {
     if (!finish_connecting(connection,
-                           [&](bool reading) { return ready(connection, reading, until_us); })) {
+                           [&](bool reading) { return ready(connection, reading, until); })) {
         return late;
     }
     return PQstatus(connection) == CONNECTION_OK ? nullptr : error_of(connection);
 }
 
 // The value, or nullptr and `trouble`. Results are freed before anything can be raised.
-const char* value_of(PGconn* connection, const char** trouble, int64_t until_us)
+const char* value_of(PGconn* connection, const char** trouble, Steady until)
 {
     char value[longest_answer] = "";
     bool found = false;
     for (;;) {
         while (PQisBusy(connection) != 0) {
-            if (!ready(connection, true, until_us)) {
+            if (!ready(connection, true, until)) {
                 *trouble = late;
                 return nullptr;
             }
@@ -92,7 +92,7 @@ const char* ask_server(const char* conninfo, const char* sql, const char** troub
     const char* const keywords[] = {"fallback_application_name", "dbname", "client_encoding",
                                     nullptr};
     const char* const values[] = {"flakeid", conninfo, GetDatabaseEncodingName(), nullptr};
-    const int64_t until_us = steady_us() + limit_us;
+    const Steady until = steady_now() + limit_us;
     if (!AcquireExternalFD()) {
         *trouble = "this server has no file descriptor left";
         return nullptr;
@@ -106,11 +106,11 @@ const char* ask_server(const char* conninfo, const char* sql, const char** troub
             *trouble = "out of memory";
         } else {
             ignore_notices(connection);
-            *trouble = connect(connection, until_us);
+            *trouble = connect(connection, until);
             if (*trouble == nullptr && PQsendQuery(connection, sql) != 1) {
                 *trouble = error_of(connection);
             }
-            value = *trouble == nullptr ? value_of(connection, trouble, until_us) : nullptr;
+            value = *trouble == nullptr ? value_of(connection, trouble, until) : nullptr;
         }
     }
     PG_FINALLY();

@@ -1,6 +1,7 @@
 // The clocks that generators read.
 #pragma once
 
+#include "core/steady.hpp"
 #include "postgres.hpp"
 
 #include <time.h>
@@ -30,13 +31,12 @@ inline int64_t coarse_wall_us()
 #endif
 }
 
-// Never set back; its zero is arbitrary.
-inline int64_t steady_us()
+inline Steady steady_now()
 {
-    return read_clock_us(CLOCK_MONOTONIC);
+    return Steady{read_clock_us(CLOCK_MONOTONIC)};
 }
 
-// Steady too, and goes on while the machine is suspended.
+// Never set back either, and goes on while the machine is suspended.
 inline int64_t uptime_us()
 {
     return read_clock_us(CLOCK_BOOTTIME);

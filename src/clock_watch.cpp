@@ -21,7 +21,7 @@ constexpr int64_t log_interval_us = us_per_s;
 struct ClockWatch {
     pg_atomic_uint64 accepted_offset; // when the server started, or flake_accept_clock() ran
     pg_atomic_uint64 latest_offset;   // as last seen
-    pg_atomic_uint64 logged_at;       // steady clock
+    pg_atomic_uint64 logged_at;       // Steady
 };
 static_assert(is_plain<ClockWatch>);
 
@@ -63,12 +63,11 @@ void observe_clock()
     }
     if (change <= -least_set_back_us) {
         count_set_back(-change);
-        const int64_t steady = steady_us();
-        if (steady - static_cast<int64_t>(pg_atomic_read_u64(&watch->logged_at)) <
-            log_interval_us) {
+        const Steady now = steady_now();
+        if (now - static_cast<Steady>(pg_atomic_read_u64(&watch->logged_at)) < log_interval_us) {
             return;
         }
-        pg_atomic_write_u64(&watch->logged_at, static_cast<uint64_t>(steady));
+        pg_atomic_write_u64(&watch->logged_at, static_cast<uint64_t>(now));
         ereport(LOG, errmsg("the clock was set back by %s", duration_text(-change)),
                 errdetail("It says %s now. Ids go on in order as long as flakeid.max_ahead allows.",
                           moment_text(now_us)));

@@ -32,10 +32,10 @@ bool lost(Coordinator& c, Trouble why, const char* text)
     return false;
 }
 
-bool wait_for(Coordinator& c, bool to_read, bool to_write, int64_t limit_us, bool settled)
+bool wait_for(Coordinator& c, bool to_read, bool to_write, Steady limit, bool settled)
 {
-    const int64_t until_us = limit_us < c.stop_us ? limit_us : c.stop_us;
-    switch (c.waiter->wait(PQsocket(c.connection), to_read, to_write, until_us, settled)) {
+    const Steady until = limit < c.stop ? limit : c.stop;
+    switch (c.waiter->wait(PQsocket(c.connection), to_read, to_write, until, settled)) {
     case Ready::yes:
         return true;
     case Ready::late:
@@ -47,7 +47,7 @@ bool wait_for(Coordinator& c, bool to_read, bool to_write, int64_t limit_us, boo
 }
 
 // Sends what is left, and reads until a result can be taken without blocking.
-bool await_result(Coordinator& c, int64_t limit_us)
+bool await_result(Coordinator& c, Steady limit)
 {
     for (;;) {
         const int unsent = PQflush(c.connection);
@@ -55,10 +55,10 @@ bool await_result(Coordinator& c, int64_t limit_us)
             return lost(c, Trouble::away, PQerrorMessage(c.connection));
         }
         if (unsent == 0 && PQisBusy(c.connection) == 0) {
-            return c.waiter->now_us() < limit_us ||
+            return c.waiter->now() < limit ||
                    lost(c, Trouble::away, "the coordinator did not answer in time");
         }
-        if (!wait_for(c, true, unsent > 0, limit_us, true)) {
+        if (!wait_for(c, true, unsent > 0, limit, true)) {
             return false;
         }
         if (PQconsumeInput(c.connection) != 1) {
@@ -84,7 +84,7 @@ void keep_refusal(Coordinator& c, const PGresult* result)
 // the trouble. No row at all is nonsense, but leaves the connection as it is.
 PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* values)
 {
-    const int64_t limit_us = c.waiter->now_us() + query_limit_us;
+    const Steady limit = c.waiter->now() + query_limit_us;
     if (PQsendQueryParams(c.connection, sql, count, nullptr, values, nullptr, nullptr, 0) != 1 ||
         PQsetSingleRowMode(c.connection) != 1) {
         (void)lost(c, Trouble::away, PQerrorMessage(c.connection));
@@ -94,7 +94,7 @@ PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* val
     bool refused = false;
     bool good = true;
     for (int results = 0; good; results++) {
-        if (!await_result(c, limit_us)) {
+        if (!await_result(c, limit)) {
             PQclear(row);
             return nullptr;
         }
@@ -169,7 +169,7 @@ bool ask_for_functions(Coordinator& c)
 }
 
 // Connects to one place, or where all its fields are empty to whatever libpq finds.
-bool connect_to(Coordinator& c, const Place& place, int64_t limit_us)
+bool connect_to(Coordinator& c, const Place& place, Steady limit)
 {
     const char* const keywords[] = {
         "fallback_application_name", "dbname", "host", "hostaddr", "port", nullptr};
@@ -181,7 +181,7 @@ bool connect_to(Coordinator& c, const Place& place, int64_t limit_us)
     }
     ignore_notices(c.connection);
     if (!finish_connecting(c.connection, [&](bool reading) {
-            return wait_for(c, reading, !reading, limit_us, false);
+            return wait_for(c, reading, !reading, limit, false);
         })) {
         return false;
     }
@@ -214,9 +214,9 @@ bool coordinator_connect(Coordinator& c)
         return true;
     }
     coordinator_disconnect(c);
-    if (c.stop_us != INT64_MAX) {
+    if (c.stop != steady_never) {
         // No time is left to look up names.
-        return c.placed ? connect_to(c, c.place, c.stop_us)
+        return c.placed ? connect_to(c, c.place, c.stop)
                         : trouble(c, Trouble::away, "there is no connection");
     }
     const Place avoided = c.place;
@@ -225,7 +225,7 @@ bool coordinator_connect(Coordinator& c)
     open_places(list, c.conninfo);
     (void)trouble(c, Trouble::away, "there is no host");
     auto try_place = [&](const Place& place) {
-        return connect_to(c, place, c.waiter->now_us() + list.connect_limit_us);
+        return connect_to(c, place, c.waiter->now() + list.connect_limit_us);
     };
     bool open = false;
     bool cut = true;

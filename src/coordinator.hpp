@@ -5,6 +5,7 @@
 
 #include "conninfo.hpp"
 #include "core/answer.hpp"
+#include "core/steady.hpp"
 
 #include <libpq-fe.h>
 
@@ -14,16 +15,16 @@ enum class Ready { yes, late, interrupted };
 
 // How a client waits and tells the time.
 struct Waiter {
-    int64_t (*now_us)(); // a clock that is never set back
-    // Waits until the socket can be read or, if that is asked for, written, until `until_us`.
+    Steady (*now)();
+    // Waits until the socket can be read or, if that is asked for, written, until `until`.
     // `settled`: an answer is on its way that counts, and only a stop interrupts.
-    Ready (*wait)(int socket, bool to_read, bool to_write, int64_t until_us, bool settled);
+    Ready (*wait)(int socket, bool to_read, bool to_write, Steady until, bool settled);
 };
 
 struct Coordinator {
     const Waiter* waiter;
     const char* conninfo; // the caller's
-    int64_t stop_us;      // nothing is waited for past this moment; INT64_MAX
+    Steady stop;          // nothing is waited for past this moment
     PGconn* connection;
     Place place;         // where the connection is, or was
     bool placed;         // there was one

@@ -34,18 +34,18 @@ constexpr int64_t settings_lag_us = us_per_s;
 // Since when a draw waits. It is kept between the attempts of one draw.
 class Waiting {
 public:
-    bool begun() const { return since_us_ != 0; }
+    bool begun() const { return since_ != steady_past; }
     // How long it has waited; 0 before it began.
-    int64_t us() const { return begun() ? steady_us() - since_us_ : 0; }
+    int64_t us() const { return begun() ? steady_now() - since_ : 0; }
     void begin()
     {
         if (!begun()) {
-            since_us_ = steady_us();
+            since_ = steady_now();
         }
     }
 
 private:
-    int64_t since_us_ = 0;
+    Steady since_ = steady_past;
 };
 static_assert(is_plain<Waiting>);
 

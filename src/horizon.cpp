@@ -168,7 +168,7 @@ bool change(Horizon* horizon, Alter alter)
         const auto stamp = stamp_of_number(made.durable.stamp[kind]);
         if (stamp > bound[kind]) {
             Assert(durable_is_flushed(made.page));
-            raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_us()));
+            raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
             raise_stamp(&horizon->bound[kind], stamp);
         }
     }
@@ -292,10 +292,10 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
     const Stamp wanted = wanted_stamp(needed, now_us, settings.max_ahead_us);
     int64_t wait_us = 0;
     const bool published = change(horizon, [&](Durable& durable, Stamp*) {
-        const auto last = static_cast<int64_t>(pg_atomic_read_u64(&horizon->extended_at[kind]));
+        const auto last = static_cast<Steady>(pg_atomic_read_u64(&horizon->extended_at[kind]));
         const Extension next =
             extension(stamp_of_number(durable.stamp[kind]), published_bound(horizon, kind), needed,
-                      wanted, last == 0 ? -1 : steady_us() - last);
+                      wanted, last == steady_past ? -1 : steady_now() - last);
         durable.stamp[kind] = stamp_number(next.stamp);
         wait_us = next.wait_us;
     });

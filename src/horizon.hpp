@@ -22,7 +22,7 @@ struct alignas(64) Horizon {
     pg_atomic_uint32 file; // that the bound was flushed to
     pg_atomic_uint64 bound[horizon_kinds];
     pg_atomic_uint64 floor[horizon_kinds];
-    pg_atomic_uint64 extended_at[horizon_kinds]; // steady clock, microseconds
+    pg_atomic_uint64 extended_at[horizon_kinds]; // Steady
 };
 static_assert(sizeof(Horizon) == 64, "a horizon is one cache line");
 

@@ -47,7 +47,7 @@ struct Keeper {
     bool serving; // leases are in force
     char* conninfo;
     char* realm;              // that the leases are of
-    int64_t patient_until_us; // till then a node in use is one just given back
+    Steady patient_until; // till then a node in use is one just given back
     Care cares[max_leases];
 };
 static_assert(is_plain<Keeper>);
@@ -62,7 +62,7 @@ void plan_renewal(Care& care, int64_t end_us)
 {
     const int64_t wait_us =
         renewal_wait_us(lease_settings.ttl_s * us_per_s, end_us - wall_us(), chance());
-    care.attempts = {steady_us() + wait_us, 0};
+    care.attempts = {steady_now() + wait_us, 0};
 }
 
 // The log says it once.
@@ -78,7 +78,7 @@ void note_away()
 bool connected()
 {
     Coordinator& c = keeper.coordinator;
-    if (c.connection == nullptr && !worker_stopping && steady_us() < keeper.connecting.due_us) {
+    if (c.connection == nullptr && !worker_stopping && steady_now() < keeper.connecting.due) {
         return false;
     }
     if (coordinator_connect(c)) {
@@ -90,7 +90,7 @@ bool connected()
         return true;
     }
     if (!worker_interrupted()) {
-        postpone(keeper.connecting, steady_us(), chance());
+        postpone(keeper.connecting, steady_now(), chance());
         note_away();
     }
     return false;
@@ -101,11 +101,11 @@ void fail(Lease* lease, Care& care)
 {
     const Coordinator& c = keeper.coordinator;
     if (worker_interrupted()) {
-        care.attempts.due_us = 0;
+        care.attempts.due = steady_past;
         return;
     }
-    if (c.trouble == Trouble::in_use && steady_us() < keeper.patient_until_us) {
-        care.attempts.due_us = steady_us() + first_backoff_us;
+    if (c.trouble == Trouble::in_use && steady_now() < keeper.patient_until) {
+        care.attempts.due = steady_now() + first_backoff_us;
         return;
     }
     if (c.trouble == Trouble::away) {
@@ -114,7 +114,7 @@ void fail(Lease* lease, Care& care)
         log_no_lease(c.text);
     }
     lease_set_trouble(lease, c.trouble, c.text);
-    postpone(care.attempts, steady_us(), chance());
+    postpone(care.attempts, steady_now(), chance());
 }
 
 // Tells the coordinator the last moment of a lease that is closed; if that fails, the lease runs
@@ -140,7 +140,7 @@ bool ask_for_grant(const Lease* lease, Grant* grant)
         if (ask(false, lease->previous)) {
             return true;
         }
-        const bool soon = c.trouble == Trouble::in_use && steady_us() < keeper.patient_until_us;
+        const bool soon = c.trouble == Trouble::in_use && steady_now() < keeper.patient_until;
         if (soon || c.connection == nullptr) {
             return false;
         }
@@ -196,7 +196,7 @@ void release_all()
     int64_t last_us[max_leases];
     LeaseTable* table = shared_leases();
     worker_stopping = true;
-    keeper.coordinator.stop_us = steady_us() + release_limit_us;
+    keeper.coordinator.stop = steady_now() + release_limit_us;
     // First of all no id is made any more.
     for (int i = 0; i < max_leases; i++) {
         Lease* lease = &table->leases[i];
@@ -211,9 +211,9 @@ void release_all()
         }
         keeper.cares[i] = Care{};
     }
-    keeper.patient_until_us = steady_us() + patience_us;
+    keeper.patient_until = steady_now() + patience_us;
     coordinator_disconnect(keeper.coordinator);
-    keeper.coordinator.stop_us = INT64_MAX;
+    keeper.coordinator.stop = steady_never;
     worker_stopping = false;
 }
 
@@ -226,30 +226,30 @@ bool is_idle(Lease* lease, Care& care)
         care.words = words;
         lease_touch(lease);
     }
-    return steady_us() - static_cast<int64_t>(pg_atomic_read_u64(&lease->used_at)) > idle_limit_us;
+    return steady_now() - static_cast<Steady>(pg_atomic_read_u64(&lease->used_at)) > idle_limit_us;
 }
 
 // Leases that were granted one after the other come to be renewed on one connection.
-bool renewal_due(const Care& care, int64_t steady)
+bool renewal_due(const Care& care, Steady now)
 {
-    const int64_t wait_us = care.attempts.due_us - steady;
+    const int64_t wait_us = care.attempts.due - now;
     return wait_us <= 0 ||
            (keeper.coordinator.connection != nullptr && care.attempts.backoff_us == 0 &&
             renews_early(lease_settings.ttl_s * us_per_s, wait_us));
 }
 
-// One look at a lease. Returns when the next is due, on the steady clock.
-int64_t attend(Lease* lease, Care& care)
+// One look at a lease. Returns when the next is due.
+Steady attend(Lease* lease, Care& care)
 {
-    const int64_t steady = steady_us();
+    const Steady now = steady_now();
     const auto end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
     const bool idle = is_idle(lease, care);
     if (end_us == 0) {
         if (idle) {
             lease_forget(lease);
-            return steady + longest_sleep_us;
+            return now + longest_sleep_us;
         }
-        if (steady >= care.attempts.due_us) {
+        if (now >= care.attempts.due) {
             acquire(lease, care);
         }
     } else if (wall_us() >= end_us || idle) {
@@ -263,17 +263,17 @@ int64_t attend(Lease* lease, Care& care)
         }
         (void)release(lease, last_us);
         care.refused = false;
-        care.attempts.due_us = 0;
-        return 0;
-    } else if (!care.refused && renewal_due(care, steady)) {
+        care.attempts.due = steady_past;
+        return steady_past;
+    } else if (!care.refused && renewal_due(care, now)) {
         renew(lease, care);
     }
     const auto new_end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
     if (new_end_us == 0) {
-        return care.attempts.due_us;
+        return care.attempts.due;
     }
     const int64_t left_us = Max(0, new_end_us - wall_us());
-    return care.refused ? steady_us() + left_us : Min(care.attempts.due_us, steady_us() + left_us);
+    return care.refused ? steady_now() + left_us : Min(care.attempts.due, steady_now() + left_us);
 }
 
 void replace(char** kept, const char* text)
@@ -316,41 +316,41 @@ void take_settings()
     keeper.serving = true;
 }
 
-// Looks at all leases once. Returns when the next look is due, on the steady clock.
-int64_t attend_each()
+// Looks at all leases once. Returns when the next look is due.
+Steady attend_each()
 {
     LeaseTable* table = shared_leases();
-    int64_t next_us = steady_us() + (keeper.serving ? longest_sleep_us : us_per_s);
+    Steady next = steady_now() + (keeper.serving ? longest_sleep_us : us_per_s);
     for (int i = 0; i < max_leases && keeper.serving && !worker_interrupted(); i++) {
         Lease* lease = &table->leases[i];
         Care& care = keeper.cares[i];
-        int64_t due_us = 0;
+        Steady due = steady_past;
         if (!lease->in_use) {
             continue;
         }
-        if (!survives([&] { due_us = attend(lease, care); })) {
+        if (!survives([&] { due = attend(lease, care); })) {
             coordinator_disconnect(keeper.coordinator);
             lease_set_trouble(lease, Trouble::failed, "an error, see the server's log");
-            postpone(care.attempts, steady_us(), chance());
-            due_us = care.attempts.due_us;
+            postpone(care.attempts, steady_now(), chance());
+            due = care.attempts.due;
         }
-        next_us = Min(next_us, due_us);
+        next = Min(next, due);
     }
-    return next_us;
+    return next;
 }
 
 // Looks at all leases, and leaves the coordinator. Returns the same.
-int64_t attend_all()
+Steady attend_all()
 {
     const bool was_connected = keeper.coordinator.connection != nullptr;
-    int64_t next_us = attend_each();
+    Steady next = attend_each();
     if (!was_connected && keeper.coordinator.connection != nullptr) {
-        next_us = attend_each(); // now that there is a connection, earlier ones may be renewed too
+        next = attend_each(); // now that there is a connection, earlier ones may be renewed too
     }
-    if (next_us - steady_us() > linger_us) {
+    if (next - steady_now() > linger_us) {
         coordinator_disconnect(keeper.coordinator);
     }
-    return next_us;
+    return next;
 }
 
 } // namespace
@@ -370,14 +370,14 @@ void flakeid_keeper_main(Datum)
         proc_exit(0);
     }
     keeper.coordinator.waiter = &worker_waiter;
-    keeper.coordinator.stop_us = INT64_MAX;
-    keeper.patient_until_us = steady_us() + patience_us; // what a keeper before this one gave back
+    keeper.coordinator.stop = steady_never;
+    keeper.patient_until = steady_now() + patience_us; // what a keeper before this one gave back
     MemoryContext loop =
         AllocSetContextCreate(TopMemoryContext, "flakeid keeper", ALLOCSET_DEFAULT_SIZES);
     MemoryContextSwitchTo(loop);
     bool good = survives(take_settings);
     while ((keeper.serving || !good) && !ShutdownRequestPending) {
-        const int64_t left_us = Max(0, attend_all() - steady_us());
+        const int64_t left_us = Max(0, attend_all() - steady_now());
         if (!worker_interrupted()) {
             (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
                             static_cast<long>((left_us + us_per_ms - 1) / us_per_ms),

@@ -4,6 +4,7 @@
 
 #include "conninfo.hpp"
 #include "core/answer.hpp"
+#include "core/steady.hpp"
 #include "postgres.hpp"
 
 namespace flakeid {
@@ -14,7 +15,7 @@ constexpr int lease_text_count = 8;
 
 struct Lease {
     pg_atomic_uint64 end_us;  // exclusive; 0: not held. A renewal raises it
-    pg_atomic_uint64 used_at; // steady clock: when a session last asked for it
+    pg_atomic_uint64 used_at; // Steady: when a session last asked for it
     int64_t start_us;
     int64_t last_end_us; // of the lease held last; when it was given back, if that was earlier
     uint32_t wanted;     // node, or any_node
@@ -36,7 +37,7 @@ struct LeaseText {
 struct LeaseTable {
     int keeper_pid; // 0: there is none
     Latch* keeper_latch;
-    int64_t keeper_asked_at;   // steady clock: when a session began to start one; 0: none does
+    Steady keeper_asked_at;    // when a session began to start one; steady_past: none does
     pg_atomic_uint32 in_force; // not 0: slots are opened for leases only
     char coordinator[coordinator_name_size];
     int next_text; // that is written next

@@ -40,7 +40,7 @@ void detach(int, Datum)
     if (table->keeper_pid == MyProcPid) {
         table->keeper_pid = 0;
         table->keeper_latch = nullptr;
-        table->keeper_asked_at = 0;
+        table->keeper_asked_at = steady_past;
     }
     LWLockRelease(AddinShmemInitLock);
 }
@@ -48,18 +48,18 @@ void detach(int, Datum)
 void start()
 {
     LeaseTable* table = shared_leases();
-    const int64_t steady = steady_us();
+    const Steady now = steady_now();
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    const bool ours = table->keeper_pid == 0 && (table->keeper_asked_at == 0 ||
-                                                 steady - table->keeper_asked_at > start_limit_us);
+    const bool ours = table->keeper_pid == 0 && (table->keeper_asked_at == steady_past ||
+                                                 now - table->keeper_asked_at > start_limit_us);
     if (ours) {
-        table->keeper_asked_at = steady;
+        table->keeper_asked_at = now;
     }
     LWLockRelease(AddinShmemInitLock);
     BackgroundWorker worker = describe_worker(BGW_NEVER_RESTART);
     if (ours && !RegisterDynamicBackgroundWorker(&worker, nullptr)) {
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        table->keeper_asked_at = 0;
+        table->keeper_asked_at = steady_past;
         LWLockRelease(AddinShmemInitLock);
         ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_RESOURCES),
                 errmsg("no worker process is free to take leases"),
@@ -69,12 +69,12 @@ void start()
     }
 }
 
-Ready wait_for_socket(int socket, bool to_read, bool to_write, int64_t until_us, bool settled)
+Ready wait_for_socket(int socket, bool to_read, bool to_write, Steady until, bool settled)
 {
     Assert(!LWLockHeldByMe(AddinShmemInitLock));
     const int events = (to_read ? WL_SOCKET_READABLE : 0) | (to_write ? WL_SOCKET_WRITEABLE : 0);
     for (;;) {
-        const int64_t left_us = until_us - steady_us();
+        const int64_t left_us = until - steady_now();
         if (left_us <= 0) {
             return Ready::late;
         }
@@ -96,7 +96,7 @@ Ready wait_for_socket(int socket, bool to_read, bool to_write, int64_t until_us,
 } // namespace
 
 bool worker_stopping;
-const Waiter worker_waiter = {steady_us, wait_for_socket};
+const Waiter worker_waiter = {steady_now, wait_for_socket};
 
 bool worker_interrupted()
 {

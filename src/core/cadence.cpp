@@ -16,12 +16,12 @@ int64_t scattered(int64_t us, int64_t share, double chance)
 
 } // namespace
 
-void postpone(Attempts& attempts, int64_t steady_us, double chance)
+void postpone(Attempts& attempts, Steady now, double chance)
 {
     attempts.backoff_us = attempts.backoff_us == 0
                               ? first_backoff_us
                               : std::min(2 * attempts.backoff_us, last_backoff_us);
-    attempts.due_us = steady_us + scattered(attempts.backoff_us, 2, chance);
+    attempts.due = now + scattered(attempts.backoff_us, 2, chance);
 }
 
 int64_t renewal_wait_us(int64_t length_us, int64_t left_us, double chance)

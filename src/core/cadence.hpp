@@ -5,14 +5,13 @@
 #pragma once
 
 #include "plain.hpp"
-
-#include <cstdint>
+#include "steady.hpp"
 
 namespace flakeid {
 
-// When to try something again, on a clock that is never set back.
+// When to try something again.
 struct Attempts {
-    int64_t due_us; // 0: at once
+    Steady due;
     int64_t backoff_us;
 };
 static_assert(is_plain<Attempts>);
@@ -21,7 +20,7 @@ constexpr int64_t first_backoff_us = 100000;
 constexpr int64_t last_backoff_us = 5000000;
 
 // After a failed attempt: twice as long as the time before at most, and half of that at least.
-void postpone(Attempts& attempts, int64_t steady_us, double chance);
+void postpone(Attempts& attempts, Steady now, double chance);
 
 // How long after a grant or renewal the next renewal is due: at a third of the length at the
 // latest, and up to a quarter of that earlier; earlier still when the coordinator's clock is behind

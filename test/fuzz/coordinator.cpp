@@ -43,7 +43,7 @@ struct Input {
 };
 
 Input input;
-int64_t now_us;
+Steady now = steady_past;
 int listener = -1;
 int peer = -1;
 std::string directory;
@@ -162,13 +162,13 @@ std::string next(const std::string& question)
     }
 }
 
-int64_t fake_now()
+Steady fake_now()
 {
-    return now_us;
+    return now;
 }
 
 // The client waits, so the server reads and speaks.
-Ready fake_wait(int socket, bool to_read, bool, int64_t until_us, bool)
+Ready fake_wait(int socket, bool to_read, bool, Steady until, bool)
 {
     if (peer < 0) {
         peer = accept(listener, nullptr, nullptr);
@@ -190,7 +190,7 @@ Ready fake_wait(int socket, bool to_read, bool, int64_t until_us, bool)
         }
     }
     (void)socket;
-    now_us = until_us;
+    now = until;
     return Ready::late;
 }
 
@@ -231,13 +231,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
         listen_once();
     }
     input = Input{data, size};
-    now_us = 0;
+    now = steady_past;
     const std::string conninfo =
         "host=" + directory + " port=1 user=u dbname=d sslmode=disable gssencmode=disable";
     Coordinator c{};
     c.waiter = &waiter;
     c.conninfo = conninfo.c_str();
-    c.stop_us = INT64_MAX;
+    c.stop = steady_never;
     const Wish wish = {input.byte() % 2 == 0, 7, 60};
     Grant grant{};
     bool held = false;

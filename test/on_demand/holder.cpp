@@ -37,9 +37,9 @@ int64_t clock_us(clockid_t clock)
     return static_cast<int64_t>(now.tv_sec) * s + now.tv_nsec / 1000;
 }
 
-int64_t steady_us()
+Steady steady_now()
 {
-    return clock_us(CLOCK_MONOTONIC);
+    return Steady{clock_us(CLOCK_MONOTONIC)};
 }
 
 int64_t wall_us()
@@ -47,10 +47,10 @@ int64_t wall_us()
     return clock_us(CLOCK_REALTIME);
 }
 
-Ready wait_for_socket(int socket, bool to_read, bool to_write, int64_t until_us, bool)
+Ready wait_for_socket(int socket, bool to_read, bool to_write, Steady until, bool)
 {
     for (;;) {
-        const int64_t left_us = until_us - steady_us();
+        const int64_t left_us = until - steady_now();
         if (left_us <= 0) {
             return Ready::late;
         }
@@ -62,7 +62,7 @@ Ready wait_for_socket(int socket, bool to_read, bool to_write, int64_t until_us,
     }
 }
 
-const Waiter waiter = {steady_us, wait_for_socket};
+const Waiter waiter = {steady_now, wait_for_socket};
 
 class Holder {
 public:
@@ -72,18 +72,18 @@ public:
     {
         c_.waiter = &waiter;
         c_.conninfo = conninfo;
-        c_.stop_us = INT64_MAX;
+        c_.stop = steady_never;
     }
 
-    void run(int64_t until_us)
+    void run(Steady until)
     {
-        without_us_ = steady_us();
-        while (steady_us() < until_us) {
+        without_lease_since_ = steady_now();
+        while (steady_now() < until) {
             attend();
-            if (attempts_.due_us - steady_us() > linger_us) {
+            if (attempts_.due - steady_now() > linger_us) {
                 coordinator_disconnect(c_);
             }
-            const int64_t left_us = std::min(until_us, attempts_.due_us) - steady_us();
+            const int64_t left_us = std::min(until, attempts_.due) - steady_now();
             usleep(static_cast<unsigned>(std::clamp<int64_t>(left_us, 0, s / 4)));
         }
         finish();
@@ -100,13 +100,13 @@ private:
         if (held_) {
             stamp();
         }
-        if (steady_us() < attempts_.due_us || (held_ && refused_)) {
+        if (steady_now() < attempts_.due || (held_ && refused_)) {
             return;
         }
         const bool good = coordinator_connect(c_) && (held_ ? renew() : acquire());
         if (good) {
             const int64_t wait_us = renewal_wait_us(ttl_ * s, grant_.end_us - wall_us(), chance());
-            attempts_ = {steady_us() + wait_us, 0};
+            attempts_ = {steady_now() + wait_us, 0};
         } else {
             fail();
         }
@@ -121,7 +121,7 @@ private:
         held_ = true;
         refused_ = false;
         grants_++;
-        fprintf(out_, "gap %.3f\n", static_cast<double>(steady_us() - without_us_) / s);
+        fprintf(out_, "gap %.3f\n", static_cast<double>(steady_now() - without_lease_since_) / s);
         return true;
     }
 
@@ -141,7 +141,7 @@ private:
     {
         failures_++;
         fprintf(out_, "failed %s\n", c_.text);
-        postpone(attempts_, steady_us(), chance());
+        postpone(attempts_, steady_now(), chance());
     }
 
     void stamp()
@@ -158,8 +158,8 @@ private:
         fprintf(out_, "lease %u %lld %lld\n", grant_.node,
                 static_cast<long long>(grant_.start_us / s), static_cast<long long>(end_us / s));
         held_ = false;
-        without_us_ = steady_us();
-        attempts_ = {0, 0};
+        without_lease_since_ = steady_now();
+        attempts_ = {};
     }
 
     void finish()
@@ -179,10 +179,10 @@ private:
     FILE* const out_;
     const std::string name_;
     std::mt19937 random_;
-    Attempts attempts_{0, 0};
+    Attempts attempts_{};
     bool held_ = false;
     bool refused_ = false;
-    int64_t without_us_ = 0;
+    Steady without_lease_since_ = steady_past;
     int64_t stamped_s_ = 0;
     int grants_ = 0;
     int renewals_ = 0;
@@ -197,7 +197,7 @@ int main(int argc, char** argv)
         fprintf(stderr, "usage: holder CONNINFO COUNT SECONDS TTL DIRECTORY\n");
         return 2;
     }
-    const int64_t until_us = steady_us() + atoll(argv[3]) * s;
+    const Steady until = steady_now() + atoll(argv[3]) * s;
     std::vector<pid_t> children;
     for (int i = 1; i <= atoi(argv[2]); i++) {
         const pid_t child = fork();
@@ -207,7 +207,7 @@ int main(int argc, char** argv)
                 perror("holder");
                 _exit(1);
             }
-            Holder(argv[1], i, atoi(argv[4]), out).run(until_us);
+            Holder(argv[1], i, atoi(argv[4]), out).run(until);
             _exit(fclose(out) == 0 ? 0 : 1);
         }
         children.push_back(child);

@@ -8,18 +8,19 @@ using namespace flakeid;
 namespace {
 
 constexpr int64_t s = 1000000;
+constexpr Steady now{1000 * s};
 constexpr double chances[] = {0, 0.25, 0.5, 0.999999};
 
 TEST(Cadence, BackOffDoublesUpToItsEnd)
 {
     for (const double chance : chances) {
-        Attempts attempts{0, 0};
+        Attempts attempts{};
         int64_t expected = first_backoff_us;
         for (int i = 0; i < 12; i++) {
-            postpone(attempts, 1000 * s, chance);
+            postpone(attempts, now, chance);
             EXPECT_EQ(attempts.backoff_us, expected);
-            EXPECT_LE(attempts.due_us, 1000 * s + expected);
-            EXPECT_GE(attempts.due_us, 1000 * s + expected / 2);
+            EXPECT_LE(attempts.due, now + expected);
+            EXPECT_GE(attempts.due, now + expected / 2);
             expected = 2 * expected < last_backoff_us ? 2 * expected : last_backoff_us;
         }
     }
@@ -27,11 +28,11 @@ TEST(Cadence, BackOffDoublesUpToItsEnd)
 
 TEST(Cadence, HoldersThatFailTogetherComeBackApart)
 {
-    Attempts first{0, last_backoff_us};
-    Attempts second{0, last_backoff_us};
-    postpone(first, 0, 0.1);
-    postpone(second, 0, 0.9);
-    EXPECT_GE(first.due_us - second.due_us, last_backoff_us / 3);
+    Attempts first{now, last_backoff_us};
+    Attempts second{now, last_backoff_us};
+    postpone(first, now, 0.1);
+    postpone(second, now, 0.9);
+    EXPECT_GE(first.due - second.due, last_backoff_us / 3);
 }
 
 TEST(Cadence, RenewalsComeAtAThirdAtTheLatest)
