@@ -2,7 +2,7 @@
 
 namespace flakeid {
 
-void ids_of_words(const Generator& g, uint64_t word, uint32_t count, uint64_t* ids)
+void ids_of_words(const Generator& g, Word word, uint32_t count, uint64_t* ids)
 {
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = raw_id(g, word + i);

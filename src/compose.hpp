@@ -6,7 +6,7 @@
 
 namespace flakeid {
 
-inline uint64_t raw_id(const Generator& g, uint64_t word)
+inline uint64_t raw_id(const Generator& g, Word word)
 {
     const uint64_t raw = raw_of_word(g.layout, g.shape, word) | g.node_bits;
     Assert(raw == compose(g.layout, {word_tick(g.shape, word), g.node,
@@ -16,13 +16,13 @@ inline uint64_t raw_id(const Generator& g, uint64_t word)
     return raw;
 }
 
-inline int64_t id_of_word(const Generator& g, uint64_t word)
+inline int64_t id_of_word(const Generator& g, Word word)
 {
     const uint64_t raw = raw_id(g, word);
     return static_cast<int64_t>(g.layout.enciphered ? sparx_encrypt(configured_key(), raw) : raw);
 }
 
 // The ids of `count` words, from `word` on: the cipher takes several side by side.
-void ids_of_words(const Generator& generator, uint64_t word, uint32_t count, uint64_t* ids);
+void ids_of_words(const Generator& generator, Word word, uint32_t count, uint64_t* ids);
 
 } // namespace flakeid

@@ -158,7 +158,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
 }
 
 // Extends the horizon when its last second has begun, so that nobody has to wait for it.
-void extend_early(Generator& g, uint64_t word, int64_t now_us)
+void extend_early(Generator& g, Word word, int64_t now_us)
 {
     if (now_us < g.early.next_us && g.early.next_us - now_us <= extension_interval_us) {
         return;
@@ -170,7 +170,7 @@ void extend_early(Generator& g, uint64_t word, int64_t now_us)
 // One attempt of a draw, up to the swap.
 struct Attempt {
     Draw draw;
-    uint64_t last; // word that `draw` follows
+    Word last; // that `draw` follows
     int64_t now_us;
     int64_t wait_us; // 0: try again at once
 };
@@ -183,7 +183,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     attempt->now_us = now_us;
     attempt->wait_us = 0;
     refresh_limits(g, now_us);
-    const uint64_t last = pg_atomic_read_u64(&g.slot->word);
+    const Word last{pg_atomic_read_u64(&g.slot->word)};
     attempt->last = last;
     if (unlikely(last == closed_word && g.slot->yielded)) {
         (void)find_slot(g, g.node); // says which layout is in the way
@@ -258,14 +258,14 @@ Draw draw(Generator& g, Want want)
             nap(several_from_us - now_us);
             continue;
         }
-        const uint64_t end = d.word + d.count - 1;
+        const Word end = d.word + d.count - 1;
         if (unlikely(g.shape.has_back) && word_tick(g.shape, end) > g.limits.now) {
             raise_to(&g.slot->most_ahead, g.limits.ahead);
         }
         if (unlikely(needs_mark(g))) {
             mark_words(g, d.word);
         }
-        if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &attempt.last, end))) {
+        if (likely(swap_word(*g.slot, &attempt.last, end))) {
             if (unlikely(g.lease.entry != nullptr ? wall_us() >= g.lease.end_us
                                                   : leases_began(g.lease))) {
                 continue; // the lease ended, or leases began, before the swap

@@ -26,16 +26,16 @@ inline bool in_tick(const Generator& g)
 }
 
 // Draws one id.
-inline uint64_t draw_one(Generator& g)
+inline Word draw_one(Generator& g)
 {
     if (likely(in_tick(g) && published_bound(g.horizon, g.kind) == g.bound)) {
-        uint64_t last = pg_atomic_read_u64(&g.slot->word);
+        Word last{pg_atomic_read_u64(&g.slot->word)};
         while (likely(in_stretch(g.stretch, last))) {
-            const uint64_t word = last + 1;
+            const Word word = last + 1;
             if (unlikely(needs_mark(g))) {
                 mark_words(g, word);
             }
-            if (likely(pg_atomic_compare_exchange_u64(&g.slot->word, &last, word))) {
+            if (likely(swap_word(*g.slot, &last, word))) {
                 if (unlikely(leases_began(g.lease))) {
                     break;
                 }
@@ -68,13 +68,14 @@ inline bool cached_word_serves(Generator& g)
         return now_us >= g.cache.from_us && now_us < g.cache.until_us;
     };
     return g.cache.next != g.cache.end && reserved_are_marked(g) &&
-           (g.lease.entry == nullptr ? !leases_began(g.lease)
-                                     : lease_holds(g.lease, pg_atomic_read_u64(&g.slot->word))) &&
+           (g.lease.entry == nullptr
+                ? !leases_began(g.lease)
+                : lease_holds(g.lease, Word{pg_atomic_read_u64(&g.slot->word)})) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 
 // The next word of this session.
-inline uint64_t next_word(Generator& g)
+inline Word next_word(Generator& g)
 {
     if (likely(settings.cache == 1)) {
         return draw_one(g);
@@ -82,7 +83,9 @@ inline uint64_t next_word(Generator& g)
     if (!cached_word_serves(g)) {
         draw_cache(g, static_cast<uint32_t>(settings.cache));
     }
-    return g.cache.next++;
+    const Word word = g.cache.next;
+    g.cache.next = word + 1;
+    return word;
 }
 
 } // namespace flakeid

@@ -30,18 +30,19 @@ uint64_t clamp_tick(const WordShape& shape, int64_t tick)
 }
 
 // The slot of a generator whose node is not leased yet.
-Slot no_slot{{closed_word}, {0}, {}, any_node, InvalidOid, 0, 0, false, false, ""};
+Slot no_slot{
+    {word_number(closed_word)}, {0}, {}, any_node, InvalidOid, no_word, no_word, false, false, ""};
 
 void drop_cache(Generator& g)
 {
-    g.cache.next = g.cache.end = 0;
+    g.cache.next = g.cache.end = no_word;
 }
 
 // Narrows the limits to the ticks of the lease. A back field leaves them wider: draw() looks again.
 void limit_to_lease(Generator& g)
 {
     if (g.lease.end_us == 0 || g.lease.first_tick > g.lease.last_tick) {
-        g.limits.last = 0;
+        g.limits.last = no_word;
         return;
     }
     g.limits.first = Max(g.limits.first, word_of(g.shape, 0, g.lease.first_tick, 0));
@@ -56,21 +57,21 @@ void set_limits(Generator& g, Stamp bound)
     const Stamp floor = published_floor(g.horizon, g.kind);
     const uint64_t all = max_sequence(g.shape);
     // Another layout of the database may have counted further back than this one can.
-    auto last_word = [&](Stamp stamp, int64_t us) {
+    auto last_at = [&](Stamp stamp, int64_t us) {
         return stamp_back(stamp) > g.shape.max_back
                    ? word_of(g.shape, g.shape.max_back, g.shape.max_tick, all)
                    : word_of(g.shape, stamp_back(stamp),
                              clamp_tick(g.shape, tick_of_us(g.layout, us)), all);
     };
     // The first tick that begins after the floor.
-    const uint64_t last_before = last_word(floor, stamp_us(floor));
-    g.limits.first = last_before == UINT64_MAX ? last_before : last_before + 1;
+    const Word last_before = last_at(floor, stamp_us(floor));
+    g.limits.first = last_before == highest_word ? last_before : last_before + 1;
     if (tick_of_us(g.layout, stamp_us(floor)) < 0 && stamp_back(floor) <= g.shape.max_back) {
         g.limits.first = word_of(g.shape, stamp_back(floor), 0, 0);
     }
     g.after_floor = g.limits.first;
-    g.limits.last = last_word(bound, stamp_us(bound));
-    g.early.word = last_word(bound, stamp_us(bound) - early_extension_us);
+    g.limits.last = last_at(bound, stamp_us(bound));
+    g.early.word = last_at(bound, stamp_us(bound) - early_extension_us);
     g.early.next_us = 0;
     g.bound = bound;
     if (g.cache.next < g.limits.first) {
@@ -114,7 +115,7 @@ void set_slot(Generator& g, uint32_t node, Slot* slot)
 }
 
 // The first word of a lease in a closed slot.
-uint64_t first_word(const Generator& g)
+Word first_word(const Generator& g)
 {
     return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease.first_tick, 0);
 }
@@ -261,14 +262,14 @@ bool anybody_may_use(const Layout& layout)
 
 } // namespace
 
-int64_t word_start_us(const Generator& g, uint64_t word)
+int64_t word_start_us(const Generator& g, Word word)
 {
     int64_t us = INT64_MAX;
     (void)tick_start_us(g.layout, word_tick(g.shape, word), &us);
     return us;
 }
 
-Stamp stamp_of_word(const Generator& g, uint64_t word)
+Stamp stamp_of_word(const Generator& g, Word word)
 {
     return stamp_of(word_back(g.shape, word), word_start_us(g, word));
 }
@@ -384,7 +385,7 @@ void refresh_limits(Generator& g, int64_t now_us)
         Limits limits = g.limits;
         limits.last = Min(limits.last, g.early.word);
         // A lease is looked at with every word.
-        g.stretch = g.lease.entry != nullptr ? Stretch{0, 0} : stretch_of(g.shape, limits);
+        g.stretch = g.lease.entry != nullptr ? Stretch{} : stretch_of(g.shape, limits);
     }
 }
 

@@ -22,13 +22,13 @@ struct TickNow {
 
 // When the horizon is to be extended before its end.
 struct EarlyExtension {
-    uint64_t word;   // past this one
+    Word word;       // past this one
     int64_t next_us; // and not before this moment
 };
 
 // Words that flakeid.cache reserved and that have not been issued yet.
 struct Cache {
-    uint64_t next, end;
+    Word next, end;
     int64_t from_us, until_us; // when they may be issued
     uint64_t transaction;      // that reserved them, or set a mark for them
     uint64_t polls;            // of settled marks, when they were reserved
@@ -66,7 +66,7 @@ struct Generator {
     uint64_t marked; // transaction_number of the one that set a mark for `slot`, or never_marked
 
     Limits limits;
-    uint64_t after_floor; // the lowest word of this database, whatever the lease
+    Word after_floor; // the lowest word of this database, whatever the lease
     EarlyExtension early;
     Cache cache;
     HeldLease lease;
@@ -129,8 +129,8 @@ inline bool is_span(const Generator& generator)
 }
 
 // The first moment of a word's tick, and its stamp.
-int64_t word_start_us(const Generator& generator, uint64_t word);
-Stamp stamp_of_word(const Generator& generator, uint64_t word);
+int64_t word_start_us(const Generator& generator, Word word);
+Stamp stamp_of_word(const Generator& generator, Word word);
 
 static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);
 

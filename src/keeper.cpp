@@ -46,7 +46,7 @@ struct Keeper {
     bool away;    // the log says so already
     bool serving; // leases are in force
     char* conninfo;
-    char* realm;              // that the leases are of
+    char* realm;          // that the leases are of
     Steady patient_until; // till then a node in use is one just given back
     Care cares[max_leases];
 };

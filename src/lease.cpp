@@ -54,8 +54,8 @@ Lease* take(uint32_t node, uint32_t max_node)
 void close_slot(Slot& slot)
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
-    if (pg_atomic_read_u64(&slot.word) != closed_word) {
-        slot.word_before = pg_atomic_exchange_u64(&slot.word, closed_word);
+    if (Word{pg_atomic_read_u64(&slot.word)} != closed_word) {
+        slot.word_before = close_word(slot);
     }
 }
 
@@ -64,7 +64,7 @@ void close_slot(Slot& slot)
 int64_t last_moment(const Slot& slot, int64_t lease_end_us)
 {
     const SlotKey& key = slot.key;
-    if (slot.word_before == 0) {
+    if (slot.word_before == no_word) {
         return 0;
     }
     if (key.back_bits > 0) {
@@ -128,21 +128,21 @@ LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node)
     });
 }
 
-bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, uint64_t first_word)
+bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word)
 {
     if (slot->node != view.node) {
         return false;
     }
-    if (pg_atomic_read_u64(&slot->word) != closed_word) {
+    if (Word{pg_atomic_read_u64(&slot->word)} != closed_word) {
         return true;
     }
     return locked(LW_EXCLUSIVE, [&] {
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
                           lease->start_us == view.start_us;
-        if (held && !slot->yielded && pg_atomic_read_u64(&slot->word) == closed_word) {
-            const uint64_t word = Max(first_word, opening_word(*slot));
+        if (held && !slot->yielded && Word{pg_atomic_read_u64(&slot->word)} == closed_word) {
+            const Word word = Max(first_word, opening_word(*slot));
             Assert(word > slot->word_before && word != closed_word);
-            pg_atomic_write_u64(&slot->word, word);
+            pg_atomic_write_u64(&slot->word, word_number(word));
         }
         return held;
     });
@@ -181,8 +181,8 @@ void lease_end_force()
         uint32_t count;
         Slot* slots = taken_slots(&count);
         for (uint32_t i = 0; i < count; i++) {
-            if (!slots[i].yielded && pg_atomic_read_u64(&slots[i].word) == closed_word) {
-                pg_atomic_write_u64(&slots[i].word, opening_word(slots[i]));
+            if (!slots[i].yielded && Word{pg_atomic_read_u64(&slots[i].word)} == closed_word) {
+                pg_atomic_write_u64(&slots[i].word, word_number(opening_word(slots[i])));
             }
         }
         return true;

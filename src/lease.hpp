@@ -43,7 +43,7 @@ LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node);
 
 // Opens the slot of a lease that was viewed as held. False when it is not held any more: view
 // again.
-bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, uint64_t first_word);
+bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word);
 
 // A session asks for the lease.
 void lease_touch(Lease* lease);
@@ -102,7 +102,7 @@ static_assert(is_plain<HeldLease>);
 
 // True when the lease is held as the limits have it, and the slot is open. To be asked after the
 // word was read, so that a word and limits of two leases never come together.
-inline bool lease_holds(const HeldLease& lease, uint64_t word)
+inline bool lease_holds(const HeldLease& lease, Word word)
 {
     pg_read_barrier();
     return word != closed_word && lease.end_us != 0 &&

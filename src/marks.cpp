@@ -28,7 +28,7 @@ void create_holder(Holder& holder)
     pg_atomic_init_u64(&holder.xid, 0);
     for (Mark& mark : holder.marks) {
         pg_atomic_init_u32(&mark.slot, 0);
-        pg_atomic_init_u64(&mark.word, 0);
+        pg_atomic_init_u64(&mark.lowest, 0);
     }
 }
 
@@ -52,7 +52,7 @@ void create(void* memory)
     for (Ended& ended : fresh->ended) {
         pg_atomic_init_u64(&ended.xid, 0);
         pg_atomic_init_u64(&ended.completed, 0);
-        pg_atomic_init_u64(&ended.word, 0);
+        pg_atomic_init_u64(&ended.lowest, 0);
         pg_atomic_init_u32(&ended.slot, 0);
         pg_atomic_init_u32(&ended.database, InvalidOid);
     }
@@ -74,7 +74,7 @@ void clear(Holder& holder)
 }
 
 // A further mark, or the one that covers `slot` lowered to `word`. The holder's lock must be held.
-void lower(Holder& holder, uint32_t slot, uint64_t word, uint64_t moment)
+void lower(Holder& holder, uint32_t slot, Word word, uint64_t moment)
 {
     const uint32_t count = pg_atomic_read_u32(&holder.count);
     uint32_t i = 0;
@@ -82,13 +82,13 @@ void lower(Holder& holder, uint32_t slot, uint64_t word, uint64_t moment)
         i++;
     }
     Mark& mark = holder.marks[i];
-    const uint64_t lowest = i < marks_each ? word : moment;
+    const uint64_t lowest = i < marks_each ? word_number(word) : moment;
     if (i < count) {
-        pg_atomic_write_u64(&mark.word, Min(lowest, pg_atomic_read_u64(&mark.word)));
+        pg_atomic_write_u64(&mark.lowest, Min(lowest, pg_atomic_read_u64(&mark.lowest)));
         return;
     }
     pg_atomic_write_u32(&mark.slot, i < marks_each ? slot : further_slots);
-    pg_atomic_write_u64(&mark.word, lowest);
+    pg_atomic_write_u64(&mark.lowest, lowest);
     pg_write_barrier();
     pg_atomic_write_u32(&holder.count, i + 1);
 }
@@ -106,7 +106,7 @@ void keep_ended(Holder& holder, uint64_t xid)
         Ended& ended = marks->ended[number % ended_kept];
         pg_atomic_write_u64(&ended.xid, xid);
         pg_atomic_write_u64(&ended.completed, completed);
-        pg_atomic_write_u64(&ended.word, pg_atomic_read_u64(&holder.marks[i].word));
+        pg_atomic_write_u64(&ended.lowest, pg_atomic_read_u64(&holder.marks[i].lowest));
         pg_atomic_write_u32(&ended.slot, pg_atomic_read_u32(&holder.marks[i].slot));
         pg_atomic_write_u32(&ended.database, holder.database);
         pg_write_barrier();
@@ -210,7 +210,8 @@ void hand_to_prepared()
     const uint32_t count = pg_atomic_read_u32(&own->count);
     for (uint32_t i = 0; i < count; i++) {
         pg_atomic_write_u32(&own_prepared->marks[i].slot, pg_atomic_read_u32(&own->marks[i].slot));
-        pg_atomic_write_u64(&own_prepared->marks[i].word, pg_atomic_read_u64(&own->marks[i].word));
+        pg_atomic_write_u64(&own_prepared->marks[i].lowest,
+                            pg_atomic_read_u64(&own->marks[i].lowest));
     }
     pg_write_barrier();
     pg_atomic_write_u32(&own_prepared->count, count);
@@ -284,7 +285,7 @@ Marks* marks_begin()
     return marks;
 }
 
-void set_mark(uint32_t slot, uint64_t word, uint64_t moment)
+void set_mark(uint32_t slot, Word word, uint64_t moment)
 {
     (void)marks_begin();
     PGPROC* leader = MyProc->lockGroupLeader != nullptr ? MyProc->lockGroupLeader : MyProc;

@@ -14,20 +14,20 @@
 // AddinShmemInitLock is held to look for the prepared transactions of an earlier run.
 #pragma once
 
+#include "core/step.hpp"
 #include "postgres.hpp"
 
 namespace flakeid {
 
 constexpr uint32_t marks_each = 8;
 
-// Stands in the place of a slot, for all generators that the other marks have no room for. Such a
-// mark has a moment in the place of a word, in microseconds since 1970: no word was drawn whose
-// tick begins before it.
+// Stands in the place of a slot, for all generators that the other marks have no room for. No
+// word was drawn whose tick begins before the moment that such a mark has.
 constexpr uint32_t further_slots = UINT32_MAX;
 
 struct Mark {
-    pg_atomic_uint32 slot; // its number
-    pg_atomic_uint64 word;
+    pg_atomic_uint32 slot;   // its number
+    pg_atomic_uint64 lowest; // Word; of further_slots: microseconds since 1970
 };
 
 // What a transaction holds.
@@ -47,7 +47,7 @@ struct alignas(64) Holder {
 struct Ended {
     pg_atomic_uint64 xid;       // in 64 bits
     pg_atomic_uint64 completed; // the latest that had ended, 64 bits
-    pg_atomic_uint64 word;
+    pg_atomic_uint64 lowest;
     pg_atomic_uint32 slot;
     pg_atomic_uint32 database;
 };
@@ -78,7 +78,7 @@ extern uint64_t transaction_number;
 
 // This transaction will draw no word below `word` from the slot of that number, and none whose tick
 // begins before `moment`. To be called before the swap that draws it.
-void set_mark(uint32_t slot, uint64_t word, uint64_t moment);
+void set_mark(uint32_t slot, Word word, uint64_t moment);
 
 // True when the marks of the holder of process `proc` count.
 inline bool is_held(Holder& holder, const PGPROC* proc)

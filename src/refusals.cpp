@@ -57,7 +57,7 @@ const char* ahead_hint(const Generator& g)
 
 } // namespace
 
-void throw_ahead(const Generator& g, uint64_t word, int64_t now_us)
+void throw_ahead(const Generator& g, Word word, int64_t now_us)
 {
     const int64_t start_us = word_start_us(g, word);
     const char* ahead = duration_text(start_us - now_us);

@@ -9,7 +9,7 @@ namespace flakeid {
 [[noreturn]] void throw_no_lease(const Generator& generator, int64_t now_us);
 
 // The next word lies too far ahead of the clock.
-[[noreturn]] void throw_ahead(const Generator& generator, uint64_t word, int64_t now_us);
+[[noreturn]] void throw_ahead(const Generator& generator, Word word, int64_t now_us);
 
 // There is a coordinator, and the generator was made without one.
 [[noreturn]] void throw_leases_began();

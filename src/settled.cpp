@@ -22,19 +22,19 @@ struct Lowest {
     Slot* slots;
     int64_t id;
 
-    void take(uint64_t word, uint64_t node_bits)
+    void take(Word word, uint64_t node_bits)
     {
         const uint64_t raw = raw_of_word(g.layout, g.shape, within_layout(g.shape, word));
         id = Min(id, static_cast<int64_t>(raw | node_bits));
     }
 
-    void take_mark(uint32_t slot, uint64_t word)
+    void take_mark(uint32_t slot, uint64_t mark)
     {
         if (slot == further_slots) {
-            const int64_t tick = tick_of_us(g.layout, static_cast<int64_t>(word));
+            const int64_t tick = tick_of_us(g.layout, static_cast<int64_t>(mark));
             take(word_of(g.shape, 0, static_cast<uint64_t>(Max(tick, 0)), 0), 0);
         } else if (same_layout(slots[slot].key, key)) {
-            take(word, slots[slot].key.node);
+            take(Word{mark}, slots[slot].key.node);
         }
     }
 
@@ -47,7 +47,7 @@ struct Lowest {
         }
         for (uint32_t i = 0; i < count; i++) {
             take_mark(pg_atomic_read_u32(&holder.marks[i].slot),
-                      pg_atomic_read_u64(&holder.marks[i].word));
+                      pg_atomic_read_u64(&holder.marks[i].lowest));
         }
     }
 };
@@ -58,36 +58,37 @@ static_assert(is_plain<Lowest>);
 void take_undrawn(Lowest& lowest)
 {
     const Generator& g = lowest.g;
-    uint64_t furthest = 0;
+    Word furthest = no_word;
     int nodes = 0;
-    uint64_t first = UINT64_MAX;
+    Word first = highest_word;
     Slot* some = nullptr;
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     uint32_t count;
     Slot* slots = taken_slots(&count);
     for (uint32_t i = 0; i < count; i++) {
         if (!slots[i].yielded && same_layout(slots[i].key, lowest.key)) {
-            const uint64_t word = pg_atomic_read_u64(&slots[i].word);
+            const Word word{pg_atomic_read_u64(&slots[i].word)};
             furthest = Max(furthest, word == closed_word ? slots[i].word_before : word);
             some = &slots[i];
             nodes++;
         }
     }
-    const uint64_t skipped = nodes > 1 ? skipped_word(g.shape, furthest, g.limits.now) : 0;
+    const Word skipped = nodes > 1 ? skipped_word(g.shape, furthest, g.limits.now) : no_word;
     for (uint32_t i = 0; i < count && nodes > 0; i++) {
         if (slots[i].yielded || !same_layout(slots[i].key, lowest.key)) {
             continue;
         }
-        raise_to(&slots[i].word, skipped);
-        const uint64_t word = pg_atomic_read_u64(&slots[i].word);
+        raise_to(&slots[i].word, word_number(skipped));
+        const Word word{pg_atomic_read_u64(&slots[i].word)};
         if (word != closed_word) {
-            const uint64_t next = Max(word + 1, g.after_floor);
+            const Word next = Max(word + 1, g.after_floor);
             lowest.take(next, slots[i].key.node);
             first = Min(first, next);
         }
     }
-    if (first == UINT64_MAX) {
-        first = Max(furthest == 0 ? 0 : last_of_tick(g.shape, furthest) + 1, g.after_floor);
+    if (first == highest_word) {
+        first =
+            Max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1, g.after_floor);
         lowest.take(first, 0);
     }
     if (some != nullptr) {
@@ -122,7 +123,7 @@ void take_ended(Marks& marks, Lowest& lowest, const SnapshotView& view)
         Ended& ended = marks.ended[number % ended_kept];
         const uint64_t xid = pg_atomic_read_u64(&ended.xid);
         const uint64_t completed = pg_atomic_read_u64(&ended.completed);
-        const uint64_t word = pg_atomic_read_u64(&ended.word);
+        const uint64_t mark = pg_atomic_read_u64(&ended.lowest);
         const uint32_t slot = pg_atomic_read_u32(&ended.slot);
         const Oid database = pg_atomic_read_u32(&ended.database);
         pg_read_barrier();
@@ -133,7 +134,7 @@ void take_ended(Marks& marks, Lowest& lowest, const SnapshotView& view)
             return;
         }
         if (database == MyDatabaseId && unfinished(view, xid)) {
-            lowest.take_mark(slot, word);
+            lowest.take_mark(slot, mark);
         }
     }
 }
@@ -196,7 +197,7 @@ void take_prepared(Marks& marks, Lowest& lowest, const SnapshotView& view)
 
 } // namespace
 
-void mark_words(Generator& g, uint64_t word)
+void mark_words(Generator& g, Word word)
 {
     uint32_t count;
     set_mark(static_cast<uint32_t>(g.slot - taken_slots(&count)), word,
@@ -267,12 +268,13 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     return lowest.id;
 }
 
-int64_t id_of_mark(const SlotKey& key, uint64_t word)
+int64_t id_of_mark(const SlotKey& key, Word word)
 {
     uint64_t raw = slot_tick(key, word) << key.time_shift |
-                   (word & low_mask(key.sequence_bits)) << key.sequence_shift | key.node;
+                   (word_number(word) & low_mask(key.sequence_bits)) << key.sequence_shift |
+                   key.node;
     if (key.back_bits > 0) {
-        raw |= word >> (key.sequence_bits + key.time_bits) << key.back_shift;
+        raw |= word_number(word) >> (key.sequence_bits + key.time_bits) << key.back_shift;
     }
     return static_cast<int64_t>(raw);
 }

@@ -18,7 +18,7 @@ inline bool needs_mark(const Generator& g)
 }
 
 // This transaction will draw no word of g.node below `word`. To be called before the swap.
-void mark_words(Generator& g, uint64_t word);
+void mark_words(Generator& g, Word word);
 
 // Reserved words serve a later transaction if nobody has asked for a settled mark since they were
 // reserved. Then they get a mark.
@@ -41,6 +41,6 @@ void require_settling(const Generator& g);
 int64_t settled_id(Generator& g, const SnapshotData& snapshot);
 
 // The id of a word of one of the layout's nodes, whose place in the layout `key` has.
-int64_t id_of_mark(const SlotKey& key, uint64_t word);
+int64_t id_of_mark(const SlotKey& key, Word word);
 
 } // namespace flakeid

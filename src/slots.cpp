@@ -98,11 +98,10 @@ Slot* in_the_way(SlotTable& table, const SlotKey& key, const IdBits& bits, const
 
 // Closes every slot that gives way, so that a swap in flight fails. Returns the last word of
 // `shape` in the last tick that one was issued in.
-uint64_t close_others(SlotTable& table, const SlotKey& key, const IdBits& bits,
-                      const WordShape& shape)
+Word close_others(SlotTable& table, const SlotKey& key, const IdBits& bits, const WordShape& shape)
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
-    uint64_t last = 0;
+    Word last = no_word;
     const uint32_t taken = pg_atomic_read_u32(&table.count);
     for (uint32_t i = 0; i < taken; i++) {
         Slot& other = table.slots[i];
@@ -110,10 +109,10 @@ uint64_t close_others(SlotTable& table, const SlotKey& key, const IdBits& bits,
             continue;
         }
         other.yielded = true;
-        const uint64_t word = pg_atomic_exchange_u64(&other.word, closed_word);
-        const uint64_t issued = word == closed_word ? other.word_before : word;
+        const Word word = close_word(other);
+        const Word issued = word == closed_word ? other.word_before : word;
         other.word_before = issued;
-        if (issued != 0) {
+        if (issued != no_word) {
             last = Max(last, word_of(shape, 0, slot_tick(other.key, issued), max_sequence(shape)));
         }
     }
@@ -131,20 +130,19 @@ void sign(Slot& slot, const SlotWanted& wanted)
 }
 
 // A new slot, from which words above `last` are issued.
-Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted& wanted,
-          uint64_t last)
+Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted& wanted, Word last)
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     const uint32_t number = pg_atomic_read_u32(&table.count);
     Assert(number < max_slots && pg_atomic_read_u32(&table.index[place]) == 0);
     Slot& slot = table.slots[number];
     const bool leased = pg_atomic_read_u32(&shared_leases()->in_force) != 0;
-    pg_atomic_init_u64(&slot.word, leased ? closed_word : last);
+    pg_atomic_init_u64(&slot.word, word_number(leased ? closed_word : last));
     pg_atomic_init_u64(&slot.most_ahead, 0);
     slot.key = key;
     slot.node = wanted.node;
     slot.word_before = last;
-    slot.settled = 0;
+    slot.settled = no_word;
     slot.yielded = false;
     sign(slot, wanted);
     pg_write_barrier();
@@ -204,9 +202,9 @@ bool same_layout(const SlotKey& a, const SlotKey& b)
     return same_key(a, other);
 }
 
-uint64_t settled_word(const SlotKey& key)
+Word settled_word(const SlotKey& key)
 {
-    uint64_t settled = 0;
+    Word settled = no_word;
     uint32_t count;
     const Slot* slots = taken_slots(&count);
     for (uint32_t i = 0; i < count; i++) {
@@ -217,7 +215,7 @@ uint64_t settled_word(const SlotKey& key)
     return settled;
 }
 
-uint64_t opening_word(const Slot& slot)
+Word opening_word(const Slot& slot)
 {
     return Max(slot.word_before, settled_word(slot.key)) + 1;
 }
@@ -237,9 +235,9 @@ void throw_no_room_for_span()
             errhint("Spread the nodes over several servers, or restart the server."));
 }
 
-uint64_t slot_tick(const SlotKey& key, uint64_t word)
+uint64_t slot_tick(const SlotKey& key, Word word)
 {
-    const uint64_t tick = word >> key.sequence_bits;
+    const uint64_t tick = word_number(word) >> key.sequence_bits;
     return key.time_bits > 0 ? tick & low_mask(key.time_bits) : tick;
 }
 
@@ -267,7 +265,7 @@ Slot* take_slot(const SlotWanted& wanted)
         other = in_the_way(table, key, bits, wanted);
         if (other == nullptr) {
             const WordShape shape = word_shape(*wanted.layout);
-            const uint64_t last = close_others(table, key, bits, shape);
+            const Word last = close_others(table, key, bits, shape);
             slot = add(table, key, place, wanted, Max(last, settled_word(key)));
         }
     }
@@ -313,7 +311,7 @@ int64_t furthest_ahead_us(int64_t now_us)
     Slot* slots = taken_slots(&count);
     for (uint32_t i = 0; i < count; i++) {
         const SlotKey& key = slots[i].key;
-        const uint64_t word = pg_atomic_read_u64(&slots[i].word);
+        const Word word{pg_atomic_read_u64(&slots[i].word)};
         const uint64_t tick = word == closed_word ? 0 : slot_tick(key, word);
         if (tick > 0) {
             const int64_t start = static_cast<int64_t>(tick) * key.tick_us + key.epoch_us;

@@ -8,6 +8,7 @@
 #include "core/layout.hpp"
 #include "core/meet.hpp"
 #include "core/presets.hpp"
+#include "core/step.hpp"
 #include "postgres.hpp"
 #include "shared.hpp"
 
@@ -29,24 +30,39 @@ constexpr int slot_layout_size = 160; // longer texts are cut
 
 // The state of one generator. Processors fetch cache lines in pairs: no two slots share one.
 struct alignas(128) Slot {
-    pg_atomic_uint64 word; // issued last; 0: none since the server's start; or closed_word
+    pg_atomic_uint64 word; // Word issued last, no_word since the server's start, or closed_word
     pg_atomic_uint64
         most_ahead; // ticks: the largest max_ahead of those who drew ahead of the clock
     SlotKey key;
     uint32_t node;
     // AddinShmemInitLock guards what follows. `yielded` is also read without it, where the word is
     // closed_word.
-    Oid database;         // that took it, the first one that did so as configured if any did
-    uint64_t word_before; // of a closed slot: `word` before
-    uint64_t settled;     // slots of the layout that are opened from now on begin past this word
-    bool configured;      // by flakeid.layout, rather than by layouts that were named in a call
-    bool yielded;         // closed for ever, because a configured layout can make the same ids
+    Oid database;     // that took it, the first one that did so as configured if any did
+    Word word_before; // of a closed slot: `word` before
+    Word settled;     // slots of the layout that are opened from now on begin past this word
+    bool configured;  // by flakeid.layout, rather than by layouts that were named in a call
+    bool yielded;     // closed for ever, because a configured layout can make the same ids
     char layout[slot_layout_size]; // for messages
 };
 
 // Nothing is issued from a slot whose word this is. Only layouts without a node have such a word,
 // as their very last one.
-constexpr uint64_t closed_word = UINT64_MAX;
+constexpr Word closed_word = highest_word;
+
+// Puts `word` in the place of *last. False, and *last is what stands there, when that is another.
+inline bool swap_word(Slot& slot, Word* last, Word word)
+{
+    uint64_t expected = word_number(*last);
+    const bool swapped = pg_atomic_compare_exchange_u64(&slot.word, &expected, word_number(word));
+    *last = Word{expected};
+    return swapped;
+}
+
+// Closes the slot, and returns the word that stood there.
+inline Word close_word(Slot& slot)
+{
+    return Word{pg_atomic_exchange_u64(&slot.word, word_number(closed_word))};
+}
 
 static_assert(sizeof(Slot) == 256, "a slot is two pairs of cache lines");
 
@@ -82,7 +98,7 @@ uint32_t slots_for_span(const Layout& layout, uint32_t first_node, uint32_t last
 Slot* taken_slots(uint32_t* count);
 
 // The tick of a word of the slot, without its back count.
-uint64_t slot_tick(const SlotKey& key, uint64_t word);
+uint64_t slot_tick(const SlotKey& key, Word word);
 
 // How far the word that is furthest ahead of the wall clock lies ahead of it.
 int64_t furthest_ahead_us(int64_t now_us);
@@ -94,10 +110,10 @@ bool same_layout(const SlotKey& a, const SlotKey& b);
 
 // The word that counts as issued last when a slot of this layout is opened: flake_settled() may
 // have promised that none is issued up to there. AddinShmemInitLock must be held.
-uint64_t settled_word(const SlotKey& key);
+Word settled_word(const SlotKey& key);
 
 // The same for a closed slot, and one word more, so that a swap from before it was closed fails.
-uint64_t opening_word(const Slot& slot);
+Word opening_word(const Slot& slot);
 
 // True when two layouts share their slots, node by node.
 bool same_slots(const Layout& a, const Layout& b);

@@ -12,7 +12,7 @@ uint64_t tick_of_draw(const Generator& g, const Draw& d)
 // The tick of the next id of g.node, or UINT64_MAX.
 uint64_t next_tick(Generator& g, Want want)
 {
-    const uint64_t last = pg_atomic_read_u64(&g.slot->word);
+    const Word last{pg_atomic_read_u64(&g.slot->word)};
     if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g.lease, last))) {
         return UINT64_MAX;
     }
@@ -43,7 +43,7 @@ bool take_further(Generator& g, uint32_t node)
 
 } // namespace
 
-Draw next_draw(Generator& g, uint64_t last, Want want)
+Draw next_draw(Generator& g, Word last, Want want)
 {
     if (unlikely(g.shape.has_back)) {
         pg_read_barrier();

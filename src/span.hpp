@@ -9,7 +9,7 @@
 namespace flakeid {
 
 // The step from the last word of generator.slot, read before.
-Draw next_draw(Generator& generator, uint64_t last, Want want);
+Draw next_draw(Generator& generator, Word last, Want want);
 
 // Leaves a node whose next id lies in `tick`, past the level, for one that has an id up to the
 // level. When a whole round has found none, the level rises to the smallest tick that was seen, and

@@ -24,7 +24,7 @@ struct Unit {
 constexpr Unit units[] = {{"d", us_per_day}, {"h", 3600 * us_per_s}, {"min", 60 * us_per_s},
                           {"s", us_per_s},   {"ms", us_per_ms},      {"us", 1}};
 
-struct Word {
+struct Piece {
     const char* text;
     size_t length;
 
@@ -46,7 +46,7 @@ bool is_digit(char c)
 
 // Reads a decimal number of 1 to 18 digits, without a leading zero; returns the digits read, 0 when
 // there is no such number.
-size_t read_number(Word word, int64_t* value)
+size_t read_number(Piece word, int64_t* value)
 {
     size_t digits = 0;
     int64_t result = 0;
@@ -63,7 +63,7 @@ size_t read_number(Word word, int64_t* value)
     return digits;
 }
 
-const Unit* find_unit(Word word)
+const Unit* find_unit(Piece word)
 {
     for (const Unit& unit : units) {
         if (word.is(unit.name)) {
@@ -73,7 +73,7 @@ const Unit* find_unit(Word word)
     return nullptr;
 }
 
-bool is_name(Word word)
+bool is_name(Piece word)
 {
     if (word.length == 0 || word.length > static_cast<size_t>(max_field_name) ||
         is_digit(word.text[0])) {
@@ -122,12 +122,12 @@ public:
     }
 
 private:
-    LayoutError fail(LayoutStatus status, Word where) const
+    LayoutError fail(LayoutStatus status, Piece where) const
     {
         return {status, static_cast<size_t>(where.text - text_), where.length};
     }
 
-    LayoutError word(Word word)
+    LayoutError word(Piece word)
     {
         const auto* equals = static_cast<const char*>(memchr(word.text, '=', word.length));
         if (equals != nullptr) {
@@ -142,7 +142,7 @@ private:
         return field(word, {word.text, left}, {colon + 1, word.length - left - 1});
     }
 
-    LayoutError field(Word word, Word name, Word rest)
+    LayoutError field(Piece word, Piece name, Piece rest)
     {
         if (epoch_seen_ || layout_.enciphered) {
             return fail(LayoutStatus::late_field, word);
@@ -163,7 +163,7 @@ private:
         if (digits == 0 || bits < 1 || bits > word_bits) {
             return fail(LayoutStatus::bad_bits, word);
         }
-        const Word unit{rest.text + digits, rest.length - digits};
+        const Piece unit{rest.text + digits, rest.length - digits};
         Field& field = layout_.fields[layout_.field_count];
         field.kind = name.is("time")       ? FieldKind::time
                      : name.is("sequence") ? FieldKind::sequence
@@ -209,12 +209,12 @@ private:
         return fail(LayoutStatus::ok, word);
     }
 
-    LayoutError tick(Word word, Word unit)
+    LayoutError tick(Piece word, Piece unit)
     {
         if (unit.length == 0) {
             return fail(LayoutStatus::no_unit, word);
         }
-        const Word length{unit.text + 1, unit.length - 1};
+        const Piece length{unit.text + 1, unit.length - 1};
         int64_t count;
         const size_t digits = read_number(length, &count);
         const Unit* found = find_unit({length.text + digits, length.length - digits});
@@ -225,7 +225,7 @@ private:
         return fail(LayoutStatus::ok, word);
     }
 
-    LayoutError option(Word word, Word name, Word value)
+    LayoutError option(Piece word, Piece name, Piece value)
     {
         if (name.is("epoch")) {
             if (epoch_seen_) {
@@ -244,20 +244,20 @@ private:
         return fail(LayoutStatus::unknown_option, word);
     }
 
-    LayoutError epoch(Word word, Word value)
+    LayoutError epoch(Piece word, Piece value)
     {
         if (parse_moment(value.text, value.length, &layout_.epoch_us)) {
             return fail(LayoutStatus::ok, word);
         }
         const bool negative = value.length > 0 && value.text[0] == '-';
-        const Word digits_word{value.text + negative, value.length - negative};
+        const Piece digits_word{value.text + negative, value.length - negative};
         int64_t count;
         const size_t digits = read_number(digits_word, &count);
         if (digits == 0) {
             return fail(LayoutStatus::bad_epoch, word);
         }
         int64_t unit_us = us_per_ms;
-        const Word unit{digits_word.text + digits, digits_word.length - digits};
+        const Piece unit{digits_word.text + digits, digits_word.length - digits};
         if (unit.length == 0) {
             if (count != 0 && count < least_bare_epoch_ms) {
                 return fail(LayoutStatus::bare_epoch, word);
@@ -277,7 +277,7 @@ private:
 
     LayoutError finish()
     {
-        const Word all{text_, length_};
+        const Piece all{text_, length_};
         if (layout_.field_count == 0 && !epoch_seen_ && !layout_.enciphered) {
             return fail(LayoutStatus::empty, all);
         }

@@ -37,18 +37,18 @@ bool unfinished(const SnapshotView& view, uint64_t transaction)
     return false;
 }
 
-uint64_t skipped_word(const WordShape& shape, uint64_t furthest, uint64_t now)
+Word skipped_word(const WordShape& shape, Word furthest, uint64_t now)
 {
     const uint64_t tick = word_tick(shape, furthest);
     const uint64_t after = now > tick ? tick + 1 : now;
-    const uint64_t first = word_of(shape, word_back(shape, furthest), after, 0);
-    return first == 0 ? 0 : first - 1;
+    const Word first = word_of(shape, word_back(shape, furthest), after, 0);
+    return first == no_word ? no_word : first - 1;
 }
 
-uint64_t within_layout(const WordShape& shape, uint64_t word)
+Word within_layout(const WordShape& shape, Word word)
 {
     const uint64_t all = max_sequence(shape);
-    const uint64_t last = word_of(shape, shape.has_back ? shape.max_back : 0, shape.max_tick, all);
+    const Word last = word_of(shape, shape.has_back ? shape.max_back : 0, shape.max_tick, all);
     if (word >= last) {
         return last;
     }

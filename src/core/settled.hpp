@@ -40,15 +40,9 @@ inline bool taken_after(const SnapshotView& view, uint64_t completed)
 // Where a layout's ids come from several nodes, the one that draws least would hold the mark. So
 // each node is skipped up to this word: to the end of the last tick that is over by the clock, but
 // to no later tick than that of `furthest`, the last word of all nodes.
-uint64_t skipped_word(const WordShape& shape, uint64_t furthest, uint64_t now);
+Word skipped_word(const WordShape& shape, Word furthest, uint64_t now);
 
 // The word, or where the layout has no such word, the last one of the layout before it.
-uint64_t within_layout(const WordShape& shape, uint64_t word);
-
-// The last word of the tick of `word`.
-inline uint64_t last_of_tick(const WordShape& shape, uint64_t word)
-{
-    return word | max_sequence(shape);
-}
+Word within_layout(const WordShape& shape, Word word);
 
 } // namespace flakeid

@@ -29,13 +29,13 @@ WordShape word_shape(const Layout& layout)
     return shape;
 }
 
-Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want)
+Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
 {
     const uint64_t last_of_sequence = max_sequence(shape);
     assert(want.count >= 1 && (!want.in_one_tick || want.count - 1 <= last_of_sequence));
     const uint64_t reach = limits.now + limits.ahead;
     const uint64_t highest_tick = std::min(reach, shape.max_tick);
-    const uint64_t start = std::max(last, limits.first);
+    const Word start = std::max(last, limits.first);
     uint64_t back = word_back(shape, start);
     // No id is stamped further ahead than this. Where the last word is, the clock was set back.
     const uint64_t furthest = limits.now + std::max(limits.ahead, limits.others_ahead);
@@ -44,11 +44,11 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
     if (limits.now > shape.max_tick || back > shape.max_back) {
         return {Verdict::exhausted, 0, start, 0};
     }
-    const uint64_t end = word_of(shape, back, shape.max_tick, last_of_sequence);
+    const Word end = word_of(shape, back, shape.max_tick, last_of_sequence);
     if (!raise && (last >= end || start > end)) {
         return {Verdict::exhausted, 0, start, 0};
     }
-    uint64_t word = std::max(last + 1, limits.first);
+    Word word = std::max(last + 1, limits.first);
     if (raise) {
         back++;
     }
@@ -57,13 +57,13 @@ Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want
         if (word_tick(shape, word) == shape.max_tick) {
             return {Verdict::exhausted, 0, word, 0};
         }
-        word = (word | last_of_sequence) + 1;
+        word = last_of_tick(shape, word) + 1;
     }
     const uint64_t tick = word_tick(shape, word);
     if (tick > highest_tick) {
         return {Verdict::wait, 0, word, tick - highest_tick};
     }
-    const uint64_t highest =
+    const Word highest =
         std::min(word_of(shape, back, highest_tick, last_of_sequence), limits.last);
     const uint64_t needed = want.in_one_tick ? want.count - 1 : 0;
     if (word > highest || highest - word < needed) {
@@ -82,10 +82,10 @@ Stretch stretch_of(const WordShape& shape, const Limits& limits)
 {
     const uint64_t back = word_back(shape, limits.last);
     if (limits.now > shape.max_tick || back > shape.max_back) {
-        return {0, 0};
+        return {};
     }
-    const uint64_t first = word_of(shape, back, limits.now, 0);
-    const uint64_t end = std::min(first + max_sequence(shape), limits.last);
+    const Word first = word_of(shape, back, limits.now, 0);
+    const Word end = std::min(first + max_sequence(shape), limits.last);
     const bool empty = limits.first > first || end < first;
     return {first, empty ? 0 : end - first};
 }

@@ -12,6 +12,32 @@
 
 namespace flakeid {
 
+// A type of its own, so that no tick, id or stamp takes its place.
+enum class Word : uint64_t {};
+
+constexpr Word no_word{0}; // none was issued yet
+constexpr Word highest_word{UINT64_MAX};
+
+constexpr uint64_t word_number(Word word)
+{
+    return static_cast<uint64_t>(word);
+}
+
+constexpr Word operator+(Word word, uint64_t count)
+{
+    return Word{word_number(word) + count};
+}
+
+constexpr Word operator-(Word word, uint64_t count)
+{
+    return Word{word_number(word) - count};
+}
+
+constexpr uint64_t operator-(Word later, Word earlier)
+{
+    return word_number(later) - word_number(earlier);
+}
+
 // What the step needs to know of a layout.
 struct WordShape {
     uint8_t sequence_bits; // usable ones
@@ -28,30 +54,36 @@ inline uint64_t max_sequence(const WordShape& shape)
     return (UINT64_C(1) << shape.sequence_bits) - 1;
 }
 
-inline uint64_t word_of(const WordShape& shape, uint64_t back, uint64_t tick, uint64_t sequence)
+inline Word word_of(const WordShape& shape, uint64_t back, uint64_t tick, uint64_t sequence)
 {
     assert(back <= shape.max_back && tick <= shape.max_tick && sequence <= max_sequence(shape));
     const uint64_t high = shape.has_back ? back << shape.tick_bits : 0;
-    return (high | tick) << shape.sequence_bits | sequence;
+    return Word{(high | tick) << shape.sequence_bits | sequence};
 }
 
-inline uint64_t word_sequence(const WordShape& shape, uint64_t word)
+inline uint64_t word_sequence(const WordShape& shape, Word word)
 {
-    return word & max_sequence(shape);
+    return word_number(word) & max_sequence(shape);
 }
 
-inline uint64_t word_tick(const WordShape& shape, uint64_t word)
+inline uint64_t word_tick(const WordShape& shape, Word word)
 {
-    return word >> shape.sequence_bits & ((UINT64_C(1) << shape.tick_bits) - 1);
+    return word_number(word) >> shape.sequence_bits & ((UINT64_C(1) << shape.tick_bits) - 1);
 }
 
-inline uint64_t word_back(const WordShape& shape, uint64_t word)
+inline uint64_t word_back(const WordShape& shape, Word word)
 {
-    return shape.has_back ? word >> (shape.sequence_bits + shape.tick_bits) : 0;
+    return shape.has_back ? word_number(word) >> (shape.sequence_bits + shape.tick_bits) : 0;
+}
+
+// The last word of the tick of `word`.
+inline Word last_of_tick(const WordShape& shape, Word word)
+{
+    return Word{word_number(word) | max_sequence(shape)};
 }
 
 // The id without its node.
-inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, uint64_t word)
+inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, Word word)
 {
     return word_tick(shape, word) << layout.time_shift |
            word_sequence(shape, word) << layout.sequence_shift |
@@ -62,8 +94,8 @@ inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, uint64
 struct Limits {
     uint64_t now;              // tick of the wall clock
     uint64_t ahead;            // ticks that an id may lie ahead of the wall clock
-    uint64_t first;            // no word below this one
-    uint64_t last;             // no word above this one until the horizon is extended
+    Word first;                // no word below this one
+    Word last;                 // no word above this one until the horizon is extended
     uint64_t others_ahead = 0; // ticks that an id of another session may have lain ahead of it
 };
 
@@ -82,25 +114,25 @@ enum class Verdict {
 struct Draw {
     Verdict verdict;
     uint32_t count;
-    uint64_t word;
+    Word word;
     uint64_t too_far;
 };
 
-// The next word after `last`, the word issued last (0: none yet; the word 0 is never issued). The
+// The next word after `last`, the word issued last (the word 0 is never issued). The
 // back field, where the layout has one left, is raised when only a clock that was set back explains
 // the last word: it lies further ahead than any session may have stamped it.
-Draw step(uint64_t last, const WordShape& shape, const Limits& limits, Want want);
+Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
 
 // The common case of the step: last words in the tick limits.now after which step() issues the next
 // word.
 struct Stretch {
-    uint64_t first;
+    Word first;
     uint64_t length;
 };
 
 Stretch stretch_of(const WordShape& shape, const Limits& limits);
 
-inline bool in_stretch(const Stretch& stretch, uint64_t last)
+inline bool in_stretch(const Stretch& stretch, Word last)
 {
     return last - stretch.first < stretch.length;
 }

@@ -100,7 +100,7 @@ FLAKEID_FUNCTION(flakeid_next_many)
         progress->made = Min(drawn.count, made_at_once);
         progress->returned = 0;
         ids_of_words(progress->generator, drawn.word, progress->made, progress->ids);
-        drawn.word += progress->made;
+        drawn.word = drawn.word + progress->made;
         drawn.count -= progress->made;
         progress->wanted -= progress->made;
     }

@@ -123,7 +123,8 @@ FLAKEID_FUNCTION(flakeid_unsettled)
                 TimestampTzGetDatum(holder.since),
                 known ? CStringGetTextDatum(slot.layout) : static_cast<Datum>(0),
                 Int32GetDatum(static_cast<int32>(slot.node)),
-                Int64GetDatum(id_of_mark(slot.key, pg_atomic_read_u64(&holder.marks[i].word))),
+                Int64GetDatum(
+                    id_of_mark(slot.key, Word{pg_atomic_read_u64(&holder.marks[i].lowest)})),
             };
             bool nulls[] = {pid == 0,
                             xid == InvalidTransactionId,

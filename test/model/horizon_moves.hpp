@@ -494,9 +494,9 @@ private:
     {
         Session& session = state.session[i];
         const Limits bounds = limits(session, i);
-        const uint64_t last = state.word[word_slot(i)];
+        const Word last{state.word[word_slot(i)]};
         const Draw draw = step(last, shape_[slot(i)], bounds, setup_.sessions[i].want);
-        const uint64_t early_limit = early_word(session, i);
+        const Word early_limit = early_word(session, i);
         const char* broken = nullptr;
         if (!common_case_agrees(bounds, early_limit, draw, last, i)) {
             broken = "the common case does not do what the step does";

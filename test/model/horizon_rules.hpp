@@ -47,7 +47,7 @@ protected:
     // ---- A draw.
 
     // The last word of the tick that holds a moment.
-    uint64_t last_word(int i, Stamp stamp, int64_t us) const
+    Word last_word(int i, Stamp stamp, int64_t us) const
     {
         const int64_t tick = std::max<int64_t>(tick_of_us(layout_[slot(i)], us), 0);
         return word_of(shape_[slot(i)], stamp_back(stamp), static_cast<uint64_t>(tick),
@@ -64,22 +64,21 @@ protected:
         limits.ahead = static_cast<uint64_t>(setup_.max_ahead * unit_us / layout_[slot(i)].tick_us);
         limits.first = last_word(i, floor, stamp_us(floor)) + 1;
         if (is(Mutation::first_tick_not_rounded_up)) {
-            limits.first -= max_sequence(shape_[slot(i)]) + 1;
+            limits.first = limits.first - (max_sequence(shape_[slot(i)]) + 1);
         }
-        limits.last = is(Mutation::no_bound) ? UINT64_MAX : last_word(i, bound, stamp_us(bound));
+        limits.last = is(Mutation::no_bound) ? highest_word : last_word(i, bound, stamp_us(bound));
         return limits;
     }
 
     // Past this word, the horizon is to be extended early.
-    uint64_t early_word(const Session& session, int i) const
+    Word early_word(const Session& session, int i) const
     {
         const Stamp bound = published(session.bound);
         return last_word(i, bound, stamp_us(bound) - early_extension_us);
     }
 
     // The common case of a draw must do what the step does.
-    bool common_case_agrees(Limits limits, uint64_t early, const Draw& draw, uint64_t last,
-                            int i) const
+    bool common_case_agrees(Limits limits, Word early, const Draw& draw, Word last, int i) const
     {
         limits.last = std::min(limits.last, early);
         const bool common = setup_.sessions[i].want.count == 1 &&
@@ -87,7 +86,7 @@ protected:
         return !common || (draw.verdict == Verdict::issue && draw.word == last + 1);
     }
 
-    Stamp stamp_of_word(int i, uint64_t word) const
+    Stamp stamp_of_word(int i, Word word) const
     {
         const WordShape& shape = shape_[slot(i)];
         int64_t us = 0;
@@ -321,8 +320,8 @@ protected:
     const char* check_swap(const State& before, const State& after, int i) const
     {
         const Session& session = before.session[i];
-        const Stamp first = stamp_of_word(i, session.next);
-        const Stamp last = stamp_of_word(i, session.next + session.count - 1u);
+        const Stamp first = stamp_of_word(i, Word{session.next});
+        const Stamp last = stamp_of_word(i, Word{session.next} + session.count - 1);
         if (after.word[slot(i)] <= before.word[slot(i)] && !setup_.exact) {
             return "ids of the server do not increase";
         }

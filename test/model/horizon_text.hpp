@@ -194,11 +194,12 @@ private:
 
     static std::string entry_text(int value) { return value == 0 ? "none" : stamp_text(value - 1); }
 
-    std::string word_text(int i, uint64_t word) const
+    std::string word_text(int i, uint64_t number) const
     {
+        const Word word{number};
         const std::string text = "id " + stamp_text(small_of(stamp_of_word(i, word))) + "/" +
                                  std::to_string(word_sequence(shape_[slot(i)], word));
-        return word == 0 ? "none" : text;
+        return word == no_word ? "none" : text;
     }
 
     void print_pages(const State& state, FILE* out) const

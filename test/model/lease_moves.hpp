@@ -97,13 +97,13 @@ protected:
 
     int tick_of(int word) const
     {
-        return static_cast<int>(word_tick(shape_, static_cast<uint64_t>(word)));
+        return static_cast<int>(word_tick(shape_, static_cast<Word>(word)));
     }
 
     std::string word_text(int word) const
     {
         return std::to_string(tick_of(word)) + "/" +
-               std::to_string(word_sequence(shape_, static_cast<uint64_t>(word)));
+               std::to_string(word_sequence(shape_, static_cast<Word>(word)));
     }
 
     // ---- Coordinator.
@@ -326,8 +326,8 @@ protected:
         Limits limits{static_cast<uint64_t>(now), max_ahead, first_word(holder.start),
                       first_word(holder.end) - 1};
         if (holder.unleased || is(Mutation::no_lease_check) || is(Mutation::lease_by_clock)) {
-            limits.first = 1;
-            limits.last = UINT64_MAX;
+            limits.first = no_word + 1;
+            limits.last = highest_word;
         }
         return limits;
     }
@@ -462,7 +462,7 @@ protected:
                 if (is(Mutation::lease_by_clock) && (now < was.start || now >= was.end)) {
                     continue;
                 }
-                const Draw draw = step(was.word, shape_, limits(was, now), {1, false});
+                const Draw draw = step(Word{was.word}, shape_, limits(was, now), {1, false});
                 if (draw.verdict == Verdict::issue) {
                     move(ev_draw, now, [&](State&, Holder& holder) -> const char* {
                         holder.pending = static_cast<uint8_t>(draw.word);

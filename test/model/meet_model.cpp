@@ -145,7 +145,7 @@ private:
 
     uint64_t raw(int i, uint64_t word) const
     {
-        return raw_of_word(layout_[i], shape_[i], word) |
+        return raw_of_word(layout_[i], shape_[i], Word{word}) |
                place_node(layout_[i], setup_.sessions[i].node);
     }
 
@@ -167,7 +167,7 @@ private:
             }
             other.closed = !is(Mutation::not_closed);
             if (other.word != 0 && !is(Mutation::begins_anew)) {
-                const uint64_t tick = word_tick(shape_[1 - i], other.word);
+                const uint64_t tick = word_tick(shape_[1 - i], Word{other.word});
                 slot.word = static_cast<uint8_t>(
                     word_of(shape_[i], 0, tick,
                             is(Mutation::begins_in_tick) ? 0 : max_sequence(shape_[i])));
@@ -201,8 +201,8 @@ private:
                 Limits limits{};
                 limits.now = static_cast<uint64_t>(now);
                 limits.ahead = max_ahead;
-                limits.last = UINT64_MAX;
-                const Draw draw = step(slot.word, shape_[i], limits, {1, false});
+                limits.last = highest_word;
+                const Draw draw = step(Word{slot.word}, shape_[i], limits, {1, false});
                 if (draw.verdict == Verdict::issue) {
                     session = {at_swap, slot.word, static_cast<uint8_t>(draw.word)};
                     move.now = static_cast<uint8_t>(now);

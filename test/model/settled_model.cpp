@@ -173,7 +173,7 @@ private:
     int last_clock() const { return setup_.two_nodes ? 1 : 0; }
     int node(int i) const { return setup_.two_nodes ? 1 - i : 0; }
 
-    uint8_t raw(int node, uint64_t word) const
+    uint8_t raw(int node, Word word) const
     {
         return static_cast<uint8_t>(raw_of_word(layout_, shape_, within_layout(shape_, word)) |
                                     place_node(layout_, static_cast<uint32_t>(node)));
@@ -211,9 +211,9 @@ private:
                 Limits limits{};
                 limits.now = now;
                 limits.ahead = 4;
-                limits.last = UINT64_MAX;
+                limits.last = highest_word;
                 const uint32_t count = setup_.reserved ? 2 : 1;
-                const Draw draw = step(word, shape_, limits, {count, false});
+                const Draw draw = step(Word{word}, shape_, limits, {count, false});
                 if (draw.verdict == Verdict::issue && draw.count == count) {
                     t.last = word;
                     t.next = static_cast<uint8_t>(draw.word);
@@ -303,7 +303,7 @@ private:
 
     const char* below(const State& state, int i, uint64_t word) const
     {
-        return state.poller.asked > 0 && raw(node(i), word) < state.poller.answer
+        return state.poller.asked > 0 && raw(node(i), Word{word}) < state.poller.answer
                    ? "an id is drawn below the mark"
                    : nullptr;
     }
@@ -369,9 +369,7 @@ private:
     void look(State& state, uint8_t what, uint64_t now) const
     {
         Poller& p = state.poller;
-        auto take = [&](int node, uint64_t word) {
-            p.lowest = std::min(p.lowest, raw(node, word));
-        };
+        auto take = [&](int node, Word word) { p.lowest = std::min(p.lowest, raw(node, word)); };
         const uint32_t running[] = {1, 2};
         uint32_t unfinished_xids[2];
         size_t count = 0;
@@ -383,15 +381,15 @@ private:
         const SnapshotView view{count > 0 ? unfinished_xids[0] : p.next, p.next, unfinished_xids,
                                 count};
         if (what == read_words) {
-            const uint64_t furthest = std::max(state.word[0], state.word[1]);
+            const Word furthest{std::max(state.word[0], state.word[1])};
             const bool both = state.taken[0] && state.taken[1];
-            const uint64_t skipped = both ? skipped_word(shape_, furthest, now) : 0;
-            uint64_t first = UINT64_MAX;
+            const Word skipped = both ? skipped_word(shape_, furthest, now) : no_word;
+            Word first = highest_word;
             for (int n = 0; n < 2; n++) {
                 if (!state.taken[n]) {
                     continue;
                 }
-                const uint64_t word = std::max<uint64_t>(state.word[n], skipped);
+                const Word word = std::max(Word{state.word[n]}, skipped);
                 if (!is(Mutation::skipped_in_thought)) {
                     state.word[n] = static_cast<uint8_t>(word);
                 }
@@ -404,14 +402,14 @@ private:
         for (int i = 0; i < transactions; i++) {
             const Transaction& t = state.transaction[i];
             if (what == read_marks && t.mark != none) {
-                take(node(i), t.mark);
+                take(node(i), Word{t.mark});
             }
             if (what == read_prepared && t.prepared != none && unfinished(view, t.xid)) {
-                take(node(i), t.prepared);
+                take(node(i), Word{t.prepared});
             }
             if (what == read_ended && t.kept != none && !taken_after(view, t.completed) &&
                 unfinished(view, t.xid)) {
-                take(node(i), t.kept);
+                take(node(i), Word{t.kept});
             }
         }
     }
@@ -421,7 +419,7 @@ private:
         const Poller& p = state.poller;
         for (int i = 0; i < transactions; i++) {
             const Transaction& t = state.transaction[i];
-            if (t.drawn == none || raw(node(i), t.drawn) >= p.lowest) {
+            if (t.drawn == none || raw(node(i), Word{t.drawn}) >= p.lowest) {
                 continue;
             }
             if (t.running) {

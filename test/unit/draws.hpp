@@ -8,7 +8,7 @@
 namespace flakeid {
 
 // Far enough that it binds nothing.
-constexpr uint64_t unbounded = UINT64_MAX;
+constexpr Word unbounded = highest_word;
 
 constexpr Want one = {1, false};
 
@@ -23,13 +23,13 @@ inline WordShape back_shape()
     return word_shape(parsed("time:41:1ms node:8 back:2 sequence:12"));
 }
 
-inline uint64_t last_word_of_tick(const WordShape& shape, uint64_t back, uint64_t tick)
+inline Word last_word_of_tick(const WordShape& shape, uint64_t back, uint64_t tick)
 {
     return word_of(shape, back, tick, max_sequence(shape));
 }
 
 // What holds of every draw, whatever the arguments.
-inline void check_draw(uint64_t last, const WordShape& shape, const Limits& limits, Want want,
+inline void check_draw(Word last, const WordShape& shape, const Limits& limits, Want want,
                        const Draw& d)
 {
     if (d.verdict != Verdict::issue) {
@@ -39,10 +39,10 @@ inline void check_draw(uint64_t last, const WordShape& shape, const Limits& limi
     case Verdict::issue: {
         ASSERT_GE(d.count, 1u);
         ASSERT_LE(d.count, want.count);
-        const uint64_t end = d.word + d.count - 1;
+        const Word end = d.word + d.count - 1;
         ASSERT_GE(end, d.word);
         ASSERT_GT(d.word, last);
-        ASSERT_NE(d.word, 0u);
+        ASSERT_NE(d.word, no_word);
         ASSERT_GE(d.word, limits.first);
         ASSERT_LE(end, limits.last);
         ASSERT_GE(word_tick(shape, d.word), limits.now);

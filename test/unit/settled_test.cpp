@@ -47,24 +47,24 @@ TEST(Settled, IdsRiseWithWords)
         const WordShape shape = word_shape(layout);
         uint64_t highest_before = 0;
         uint64_t highest = 0;
-        const uint64_t last = word_of(shape, shape.has_back ? shape.max_back : 0, shape.max_tick,
-                                      max_sequence(shape));
-        for (uint64_t word = 0; word <= last; word++) {
+        const Word last = word_of(shape, shape.has_back ? shape.max_back : 0, shape.max_tick,
+                                  max_sequence(shape));
+        for (Word word = no_word; word <= last; word = word + 1) {
             if (word_sequence(shape, word) == 0) {
                 highest_before = highest;
             }
             for (uint32_t node = 0; node <= layout.max_node; node++) {
                 const uint64_t raw = raw_of_word(layout, shape, word) | place_node(layout, node);
-                EXPECT_TRUE(word <= max_sequence(shape) || raw > highest_before);
+                EXPECT_TRUE(word_number(word) <= max_sequence(shape) || raw > highest_before);
                 highest = raw > highest ? raw : highest;
-                if (word > 0) {
+                if (word > no_word) {
                     EXPECT_GT(raw, raw_of_word(layout, shape, word - 1) | place_node(layout, node));
                 }
             }
             EXPECT_EQ(within_layout(shape, word), word);
         }
         EXPECT_EQ(within_layout(shape, last + 1), last);
-        EXPECT_EQ(within_layout(shape, UINT64_MAX), last);
+        EXPECT_EQ(within_layout(shape, highest_word), last);
     }
 }
 
@@ -104,6 +104,6 @@ TEST(Settled, IdleNodesAreSkippedToTheEndOfATick)
     EXPECT_EQ(skipped_word(shape, word(100, 1), 101), word(100, 3));
     EXPECT_EQ(skipped_word(shape, word(100, 1), 100), word(99, 3)); // nor than the clock
     EXPECT_EQ(skipped_word(shape, word(100, 1), 50), word(49, 3));
-    EXPECT_EQ(skipped_word(shape, word(100, 1), 0), 0u);
+    EXPECT_EQ(skipped_word(shape, word(100, 1), 0), no_word);
     EXPECT_EQ(last_of_tick(shape, word(7, 1)), word(7, 3));
 }

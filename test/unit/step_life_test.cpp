@@ -24,10 +24,10 @@ TEST(Step, LongRandomLife)
         const Layout layout = parsed(texts[t]);
         const WordShape shape = word_shape(layout);
         Random random(100 + t);
-        uint64_t last = 0;    // as the shared memory knows it
-        uint64_t highest = 0; // the largest word ever issued
+        Word last = no_word;    // as the shared memory knows it
+        Word highest = no_word; // the largest word ever issued
         uint64_t wall = 1000000;
-        Limits limits = {wall, 20, 0, 0, 0};
+        Limits limits = {wall, 20, no_word, no_word};
         for (int i = 0; i < 60000; i++) {
             switch (up_to(random, 31)) {
             case 0:
@@ -43,8 +43,9 @@ TEST(Step, LongRandomLife)
                 break;
             case 3:
                 if (up_to(random, 50) == 0) { // kill -9: the words begin anew after the horizon
-                    last = limits.others_ahead = 0;
-                    limits.first = limits.last == UINT64_MAX ? limits.last : limits.last + 1;
+                    last = no_word;
+                    limits.others_ahead = 0;
+                    limits.first = limits.last == highest_word ? limits.last : limits.last + 1;
                 }
                 break;
             case 4:
@@ -64,7 +65,7 @@ TEST(Step, LongRandomLife)
             check_draw(last, shape, limits, want, d);
             ASSERT_FALSE(::testing::Test::HasFatalFailure()) << texts[t] << " step " << i;
             drawn[static_cast<int>(d.verdict)]++;
-            const uint64_t before = last > limits.first ? last : limits.first;
+            const Word before = last > limits.first ? last : limits.first;
             if (d.verdict == Verdict::issue) {
                 ASSERT_GT(d.word, highest) << texts[t] << " step " << i;
                 if (word_back(shape, d.word) != word_back(shape, before)) {
@@ -105,10 +106,10 @@ TEST(Step, EveryWordOfALifeIsIssuedOnce)
          {small_shape(2, 5, 31, false, 0), small_shape(0, 6, 63, false, 0)}) {
         Random random(7);
         std::vector<bool> issued(UINT64_C(1) << (shape.sequence_bits + shape.tick_bits));
-        uint64_t last = 0;
+        Word last = no_word;
         for (;;) {
             // The clock stands still at the beginning, so that every word comes by carrying.
-            const Draw d = step(last, shape, {0, shape.max_tick, 0, unbounded},
+            const Draw d = step(last, shape, {0, shape.max_tick, no_word, unbounded},
                                 {static_cast<uint32_t>(1 + up_to(random, 4)), false});
             if (d.verdict == Verdict::exhausted) {
                 break;
@@ -117,8 +118,8 @@ TEST(Step, EveryWordOfALifeIsIssuedOnce)
             ASSERT_GT(d.word, last);
             ASSERT_GE(d.count, 1u);
             for (uint32_t i = 0; i < d.count; i++) {
-                ASSERT_FALSE(issued[d.word + i]);
-                issued[d.word + i] = true;
+                ASSERT_FALSE(issued[word_number(d.word + i)]);
+                issued[word_number(d.word + i)] = true;
             }
             last = d.word + d.count - 1;
         }

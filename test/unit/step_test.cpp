@@ -8,24 +8,25 @@ using namespace flakeid;
 namespace {
 
 // The smallest word that may come next, found by looking at every word of a small shape.
-Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want want)
+Draw oracle(Word last, const WordShape& shape, const Limits& limits, Want want)
 {
     const int bits = shape.sequence_bits + shape.tick_bits + (shape.has_back ? 2 : 0);
     if (limits.now > shape.max_tick) {
-        return {Verdict::exhausted, 0, 0, 0};
+        return {Verdict::exhausted, 0, no_word, 0};
     }
     // The back count in effect: one more where the last tick lies out of the clock's reach.
-    const uint64_t from = last > limits.first ? last : limits.first;
+    const Word from = last > limits.first ? last : limits.first;
     const bool out_of_reach =
         word_tick(shape, from) > limits.now + std::max(limits.ahead, limits.others_ahead);
     const uint64_t back =
         word_back(shape, from) + (out_of_reach && word_back(shape, from) < shape.max_back ? 1 : 0);
-    auto usable = [&](uint64_t word) {
+    auto usable = [&](Word word) {
         return word > last && word >= limits.first && word_back(shape, word) == back &&
                back <= shape.max_back && word_tick(shape, word) <= shape.max_tick &&
                word_tick(shape, word) >= limits.now;
     };
-    for (uint64_t word = 0; word < UINT64_C(1) << bits; word++) {
+    for (uint64_t number = 0; number < UINT64_C(1) << bits; number++) {
+        const Word word{number};
         if (!usable(word) || (want.in_one_tick &&
                               word_sequence(shape, word) + want.count - 1 > max_sequence(shape))) {
             continue;
@@ -43,7 +44,7 @@ Draw oracle(uint64_t last, const WordShape& shape, const Limits& limits, Want wa
         }
         return {Verdict::issue, count, word, 0};
     }
-    return {Verdict::exhausted, 0, 0, 0};
+    return {Verdict::exhausted, 0, no_word, 0};
 }
 
 void compare_with_oracle(const WordShape& shape, uint64_t words, uint64_t others_ahead = 0)
@@ -58,18 +59,20 @@ void compare_with_oracle(const WordShape& shape, uint64_t words, uint64_t others
                             if (want.in_one_tick && want.count > max_sequence(shape) + 1) {
                                 continue;
                             }
-                            const Limits limits = {now, ahead, first, bound, others_ahead};
-                            const Draw d = step(last, shape, limits, want);
-                            const Draw o = oracle(last, shape, limits, want);
+                            const Limits limits = {now, ahead, Word{first}, Word{bound},
+                                                   others_ahead};
+                            const Draw d = step(Word{last}, shape, limits, want);
+                            const Draw o = oracle(Word{last}, shape, limits, want);
                             ASSERT_TRUE(d.verdict == o.verdict && d.count == o.count &&
                                         (d.verdict == Verdict::exhausted || d.word == o.word) &&
                                         d.too_far == o.too_far)
                                 << "last " << last << " first " << first << " bound " << bound
                                 << " now " << now << " ahead " << ahead << " count " << want.count
                                 << (want.in_one_tick ? " in one tick" : "") << ": verdict "
-                                << static_cast<int>(d.verdict) << " word " << d.word << " count "
-                                << d.count << ", expected " << static_cast<int>(o.verdict)
-                                << " word " << o.word << " count " << o.count;
+                                << static_cast<int>(d.verdict) << " word " << word_number(d.word)
+                                << " count " << d.count << ", expected "
+                                << static_cast<int>(o.verdict) << " word " << word_number(o.word)
+                                << " count " << o.count;
                         }
                     }
                 }
@@ -104,7 +107,7 @@ TEST(Step, WordsAndIdsOfEveryPreset)
             const uint64_t tick = up_to(random, shape.max_tick);
             const uint64_t sequence = up_to(random, max_sequence(shape));
             const auto node = static_cast<uint32_t>(up_to(random, layout.max_node));
-            const uint64_t word = word_of(shape, back, tick, sequence);
+            const Word word = word_of(shape, back, tick, sequence);
             ASSERT_EQ(word_back(shape, word), back);
             ASSERT_EQ(word_tick(shape, word), tick);
             ASSERT_EQ(word_sequence(shape, word), sequence);
@@ -130,8 +133,8 @@ TEST(Step, WordsOfRandomLayoutsKeepTheOrder)
                          static_cast<uint32_t>(up_to(random, layout.max_back))};
         };
         const Parts a = draw_parts(), b = draw_parts();
-        const uint64_t word_a = word_of(shape, a.back, a.tick, a.sequence);
-        const uint64_t word_b = word_of(shape, b.back, b.tick, b.sequence);
+        const Word word_a = word_of(shape, a.back, a.tick, a.sequence);
+        const Word word_b = word_of(shape, b.back, b.tick, b.sequence);
         const auto key = [](const Parts& p) { return std::make_tuple(p.back, p.tick, p.sequence); };
         ASSERT_EQ(max_sequence(shape), layout.max_sequence) << text;
         ASSERT_EQ(shape.max_tick, layout.max_tick) << text;
@@ -160,7 +163,7 @@ TEST(Step, EveryArgumentOfSmallShapes)
 TEST(Step, FirstWordIsOfNow)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(0, shape, {1000, 5, 0, unbounded}, one);
+    const Draw d = step(no_word, shape, {1000, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(word_tick(shape, d.word), 1000u);
     EXPECT_EQ(word_sequence(shape, d.word), 0u);
@@ -170,17 +173,17 @@ TEST(Step, FirstWordIsOfNow)
 TEST(Step, ZeroIsNeverIssued)
 {
     for (const bool in_one_tick : {false, true}) {
-        const Draw d = step(0, plain_shape(), {0, 5, 0, unbounded}, {1, in_one_tick});
+        const Draw d = step(no_word, plain_shape(), {0, 5, no_word, unbounded}, {1, in_one_tick});
         ASSERT_EQ(d.verdict, Verdict::issue);
-        EXPECT_GT(d.word, 0u);
+        EXPECT_GT(d.word, no_word);
     }
 }
 
 TEST(Step, SameTickCountsOn)
 {
     const WordShape shape = plain_shape();
-    const uint64_t last = word_of(shape, 0, 1000, 17);
-    const Draw d = step(last, shape, {1000, 5, 0, unbounded}, one);
+    const Word last = word_of(shape, 0, 1000, 17);
+    const Draw d = step(last, shape, {1000, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, last + 1);
 }
@@ -188,7 +191,7 @@ TEST(Step, SameTickCountsOn)
 TEST(Step, LaterTickBeginsAnew)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {1001, 5, 0, unbounded}, one);
+    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {1001, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
 }
@@ -196,7 +199,8 @@ TEST(Step, LaterTickBeginsAnew)
 TEST(Step, FullSequenceCarriesIntoTheTick)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(last_word_of_tick(shape, 0, 1000), shape, {1000, 5, 0, unbounded}, one);
+    const Draw d =
+        step(last_word_of_tick(shape, 0, 1000), shape, {1000, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
 }
@@ -204,10 +208,10 @@ TEST(Step, FullSequenceCarriesIntoTheTick)
 TEST(Step, NeverFurtherThanAhead)
 {
     const WordShape shape = plain_shape();
-    uint64_t last = 0;
+    Word last = no_word;
     uint64_t issued = 0;
     for (;;) {
-        const Limits limits = {1000, 5, 0, unbounded};
+        const Limits limits = {1000, 5, no_word, unbounded};
         const Draw d = step(last, shape, limits, {1000, false});
         check_draw(last, shape, limits, {1000, false}, d);
         if (d.verdict != Verdict::issue) {
@@ -221,13 +225,15 @@ TEST(Step, NeverFurtherThanAhead)
     EXPECT_EQ(issued, 6 * 4096u); // the tick of now, and the five that follow
     EXPECT_EQ(last, last_word_of_tick(shape, 0, 1005));
     // One tick later there is room for one more tick.
-    EXPECT_EQ(step(last, shape, {1001, 5, 0, unbounded}, one).word, word_of(shape, 0, 1006, 0));
+    EXPECT_EQ(step(last, shape, {1001, 5, no_word, unbounded}, one).word,
+              word_of(shape, 0, 1006, 0));
 }
 
 TEST(Step, AheadOfZero)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(last_word_of_tick(shape, 0, 1000), shape, {1000, 0, 0, unbounded}, one);
+    const Draw d =
+        step(last_word_of_tick(shape, 0, 1000), shape, {1000, 0, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 1u);
 }
@@ -235,8 +241,8 @@ TEST(Step, AheadOfZero)
 TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord)
 {
     for (const WordShape& shape : {plain_shape(), back_shape()}) {
-        const uint64_t last = word_of(shape, 0, 1000, 17);
-        const Draw d = step(last, shape, {995, 5, 0, unbounded}, one);
+        const Word last = word_of(shape, 0, 1000, 17);
+        const Draw d = step(last, shape, {995, 5, no_word, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue);
         EXPECT_EQ(d.word, last + 1);
     }
@@ -245,7 +251,7 @@ TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord)
 TEST(Step, ClockThatWentBackFarWaits)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {900, 5, 0, unbounded}, one);
+    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {900, 5, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 95u);
 }
@@ -253,21 +259,21 @@ TEST(Step, ClockThatWentBackFarWaits)
 TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp)
 {
     const WordShape shape = back_shape();
-    uint64_t last = word_of(shape, 0, 1000000, 17);
+    Word last = word_of(shape, 0, 1000000, 17);
     for (uint64_t back = 1; back <= shape.max_back; back++) {
         const uint64_t now = 1000000 - back * 1000;
-        const Draw d = step(last, shape, {now, 5, 0, unbounded}, one);
+        const Draw d = step(last, shape, {now, 5, no_word, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue);
         EXPECT_EQ(word_back(shape, d.word), back);
         EXPECT_EQ(word_tick(shape, d.word), now);
         EXPECT_EQ(word_sequence(shape, d.word), 0u);
         EXPECT_GT(d.word, last);
         // Raised once, not with every id.
-        const Draw next = step(d.word, shape, {now, 5, 0, unbounded}, one);
+        const Draw next = step(d.word, shape, {now, 5, no_word, unbounded}, one);
         EXPECT_EQ(next.word, d.word + 1);
         last = next.word;
     }
-    const Draw d = step(last, shape, {500000, 5, 0, unbounded}, one);
+    const Draw d = step(last, shape, {500000, 5, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(word_back(shape, d.word), shape.max_back);
 }
@@ -275,7 +281,8 @@ TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp)
 TEST(Step, FullTicksDoNotRaiseBack)
 {
     const WordShape shape = back_shape();
-    const Draw d = step(last_word_of_tick(shape, 0, 1005), shape, {1000, 5, 0, unbounded}, one);
+    const Draw d =
+        step(last_word_of_tick(shape, 0, 1005), shape, {1000, 5, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(word_back(shape, d.word), 0u);
 }
@@ -285,11 +292,12 @@ TEST(Step, SessionsThatRunFurtherAheadDoNotRaiseBack)
 {
     const WordShape shape = back_shape();
     const uint64_t far = 5000, near = 1000;
-    uint64_t last = 0, others_ahead = 0, issued[2] = {};
+    Word last = no_word;
+    uint64_t others_ahead = 0, issued[2] = {};
     for (uint64_t now = 1000000; now < 1100000; now += 1500) {
         for (const uint64_t ahead : {far, near}) {
             for (;;) {
-                const Draw d = step(last, shape, {now, ahead, 0, unbounded, others_ahead},
+                const Draw d = step(last, shape, {now, ahead, no_word, unbounded, others_ahead},
                                     {UINT32_MAX, false});
                 if (d.verdict != Verdict::issue) {
                     ASSERT_EQ(d.verdict, Verdict::wait);
@@ -307,14 +315,16 @@ TEST(Step, SessionsThatRunFurtherAheadDoNotRaiseBack)
     EXPECT_GT(issued[1], 10u);
     // A clock that was set back further than anybody runs ahead still does.
     const uint64_t now = word_tick(shape, last) - far - 1;
-    EXPECT_EQ(word_back(shape, step(last, shape, {now, near, 0, unbounded, far}, one).word), 1u);
-    EXPECT_EQ(step(last, shape, {now + 1, near, 0, unbounded, far}, one).verdict, Verdict::wait);
+    EXPECT_EQ(word_back(shape, step(last, shape, {now, near, no_word, unbounded, far}, one).word),
+              1u);
+    EXPECT_EQ(step(last, shape, {now + 1, near, no_word, unbounded, far}, one).verdict,
+              Verdict::wait);
 }
 
 TEST(Step, HorizonFarAheadOfTheClockRaisesBack)
 {
     const WordShape shape = back_shape();
-    const Draw d = step(0, shape, {900, 5, word_of(shape, 1, 1000, 0), unbounded}, one);
+    const Draw d = step(no_word, shape, {900, 5, word_of(shape, 1, 1000, 0), unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, word_of(shape, 2, 900, 0));
 }
@@ -328,8 +338,8 @@ TEST(Step, BackIsRaisedAfterTheLastTick)
           "time:42:1ms node:8 back:2 sequence:12", // they stop before the sign bit
           "back:2 time:41:1ms node:8 sequence:12"}) {
         const WordShape shape = word_shape(parsed(text));
-        const Draw d =
-            step(last_word_of_tick(shape, 0, shape.max_tick), shape, {900, 5, 0, unbounded}, one);
+        const Draw d = step(last_word_of_tick(shape, 0, shape.max_tick), shape,
+                            {900, 5, no_word, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue) << text;
         EXPECT_EQ(d.word, word_of(shape, 1, 900, 0)) << text;
     }
@@ -341,8 +351,8 @@ TEST(Step, BlockInOneTickIsContiguous)
     for (const uint64_t used :
          {uint64_t{0}, uint64_t{1}, uint64_t{17}, uint64_t{4094}, uint64_t{4095}}) {
         for (const uint32_t count : {1u, 2u, 4000u, 4095u, 4096u}) {
-            const uint64_t last = word_of(shape, 0, 1000, used);
-            const Limits limits = {1000, 5, 0, unbounded};
+            const Word last = word_of(shape, 0, 1000, used);
+            const Limits limits = {1000, 5, no_word, unbounded};
             const Want want = {count, true};
             const Draw d = step(last, shape, limits, want);
             ASSERT_EQ(d.verdict, Verdict::issue);
@@ -355,59 +365,62 @@ TEST(Step, BlockInOneTickIsContiguous)
 TEST(Step, BlockThatMovesPastAheadWaits)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, 0, unbounded}, {96, true});
+    const Draw d =
+        step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, no_word, unbounded}, {96, true});
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 1u);
-    EXPECT_EQ(
-        step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, 0, unbounded}, {95, true}).verdict,
-        Verdict::issue);
+    EXPECT_EQ(step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, no_word, unbounded}, {95, true})
+                  .verdict,
+              Verdict::issue);
 }
 
 TEST(Step, FirstIsKept)
 {
     const WordShape shape = plain_shape();
-    const uint64_t first = word_of(shape, 0, 1003, 5);
-    EXPECT_EQ(step(0, shape, {1000, 5, first, unbounded}, one).word, first);
+    const Word first = word_of(shape, 0, 1003, 5);
+    EXPECT_EQ(step(no_word, shape, {1000, 5, first, unbounded}, one).word, first);
     EXPECT_EQ(step(first + 7, shape, {1000, 5, first, unbounded}, one).word, first + 8);
-    EXPECT_EQ(step(0, shape, {1000, 2, first, unbounded}, one).verdict, Verdict::wait);
+    EXPECT_EQ(step(no_word, shape, {1000, 2, first, unbounded}, one).verdict, Verdict::wait);
 }
 
 TEST(Step, LastIsKept)
 {
     const WordShape shape = plain_shape();
-    const uint64_t last = word_of(shape, 0, 1000, 17);
-    EXPECT_EQ(step(last, shape, {1000, 5, 0, last}, one).verdict, Verdict::extend);
-    EXPECT_EQ(step(last, shape, {1000, 5, 0, last}, one).word, last + 1);
-    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 1}, one).verdict, Verdict::issue);
+    const Word last = word_of(shape, 0, 1000, 17);
+    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last}, one).verdict, Verdict::extend);
+    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last}, one).word, last + 1);
+    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 1}, one).verdict, Verdict::issue);
     // Fewer than wanted, but never past the horizon; a block is all or nothing.
-    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 3}, {10, false}).count, 3u);
-    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 3}, {10, true}).verdict, Verdict::extend);
-    EXPECT_EQ(step(last, shape, {1000, 5, 0, last + 10}, {10, true}).count, 10u);
+    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 3}, {10, false}).count, 3u);
+    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 3}, {10, true}).verdict, Verdict::extend);
+    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 10}, {10, true}).count, 10u);
 }
 
 TEST(Step, BothLimitsBoundACount)
 {
     const WordShape shape = plain_shape();
-    const uint64_t last = word_of(shape, 0, 1000, 4094);
-    EXPECT_EQ(step(last, shape, {1000, 0, 0, unbounded}, {10, false}).count, 1u);
-    EXPECT_EQ(step(last, shape, {1000, 1, 0, unbounded}, {10, false}).count, 10u);
-    EXPECT_EQ(step(last, shape, {1000, 1, 0, unbounded}, {UINT32_MAX, false}).count, 4097u);
+    const Word last = word_of(shape, 0, 1000, 4094);
+    EXPECT_EQ(step(last, shape, {1000, 0, no_word, unbounded}, {10, false}).count, 1u);
+    EXPECT_EQ(step(last, shape, {1000, 1, no_word, unbounded}, {10, false}).count, 10u);
+    EXPECT_EQ(step(last, shape, {1000, 1, no_word, unbounded}, {UINT32_MAX, false}).count, 4097u);
 }
 
 TEST(Step, ExhaustedAtTheEnd)
 {
     const WordShape shape = plain_shape();
-    const uint64_t end = last_word_of_tick(shape, 0, shape.max_tick);
-    EXPECT_EQ(step(0, shape, {shape.max_tick + 1, 5, 0, unbounded}, one).verdict,
+    const Word end = last_word_of_tick(shape, 0, shape.max_tick);
+    EXPECT_EQ(step(no_word, shape, {shape.max_tick + 1, 5, no_word, unbounded}, one).verdict,
               Verdict::exhausted);
-    EXPECT_EQ(step(0, shape, {UINT64_MAX - 5, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
-    EXPECT_EQ(step(end, shape, {shape.max_tick, 5, 0, unbounded}, one).verdict, Verdict::exhausted);
-    EXPECT_EQ(step(0, shape, {shape.max_tick, 5, end + 1, unbounded}, one).verdict,
+    EXPECT_EQ(step(no_word, shape, {UINT64_MAX - 5, 5, no_word, unbounded}, one).verdict,
               Verdict::exhausted);
-    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, 0, unbounded}, {4, true}).verdict,
+    EXPECT_EQ(step(end, shape, {shape.max_tick, 5, no_word, unbounded}, one).verdict,
               Verdict::exhausted);
-    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, 0, unbounded}, {4, false}).count, 3u);
-    EXPECT_EQ(step(end - 1, shape, {shape.max_tick, 5, 0, unbounded}, one).word, end);
+    EXPECT_EQ(step(no_word, shape, {shape.max_tick, 5, end + 1, unbounded}, one).verdict,
+              Verdict::exhausted);
+    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, no_word, unbounded}, {4, true}).verdict,
+              Verdict::exhausted);
+    EXPECT_EQ(step(end - 3, shape, {shape.max_tick, 5, no_word, unbounded}, {4, false}).count, 3u);
+    EXPECT_EQ(step(end - 1, shape, {shape.max_tick, 5, no_word, unbounded}, one).word, end);
 }
 
 // Tick and sequence that fill 64 bits, as an enciphered layout without a node has them: no carry
@@ -419,22 +432,23 @@ TEST(Step, WordOf64BitsDoesNotWrapAround)
           "back:7 time:26:1s sequence:31 cipher=sparx64"}) {
         const Layout layout = parsed(text);
         const WordShape shape = word_shape(layout);
-        const uint64_t end = last_word_of_tick(shape, shape.max_back, shape.max_tick);
-        ASSERT_EQ(end, UINT64_MAX) << text;
-        const Limits limits = {shape.max_tick, 0, 0, unbounded};
+        const Word end = last_word_of_tick(shape, shape.max_back, shape.max_tick);
+        ASSERT_EQ(end, highest_word) << text;
+        const Limits limits = {shape.max_tick, 0, no_word, unbounded};
         EXPECT_EQ(step(end - 1, shape, limits, one).word, end) << text;
         EXPECT_EQ(step(end - 1, shape, limits, {2, false}).count, 1u) << text;
         EXPECT_EQ(step(end, shape, limits, one).verdict, Verdict::exhausted) << text;
         EXPECT_EQ(step(end, shape, {shape.max_tick, 5, end, unbounded}, one).verdict,
                   Verdict::exhausted)
             << text;
-        EXPECT_EQ(step(end, shape, {3, 5, 0, unbounded}, one).verdict, Verdict::exhausted) << text;
+        EXPECT_EQ(step(end, shape, {3, 5, no_word, unbounded}, one).verdict, Verdict::exhausted)
+            << text;
         EXPECT_EQ(step(end - 1, shape, limits, {2, true}).verdict, Verdict::exhausted) << text;
         const uint64_t all = max_sequence(shape) + 1;
         EXPECT_EQ(step(end - all, shape, limits, {static_cast<uint32_t>(all), true}).word,
                   end - all + 1)
             << text;
-        EXPECT_EQ(step(end, shape, {0, UINT64_MAX - 1, 0, unbounded}, one).verdict,
+        EXPECT_EQ(step(end, shape, {0, UINT64_MAX - 1, no_word, unbounded}, one).verdict,
                   Verdict::exhausted)
             << text;
     }

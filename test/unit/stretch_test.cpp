@@ -26,15 +26,16 @@ uint64_t compare_with_step(const WordShape& shape, uint64_t words)
         for (uint64_t ahead = 0; ahead <= 2; ahead++) {
             for (uint64_t first = 0; first < words; first++) {
                 for (uint64_t bound = 0; bound < words; bound++) {
-                    const Limits limits = {now, ahead, first, bound};
+                    const Limits limits = {now, ahead, Word{first}, Word{bound}};
                     const Stretch stretch = stretch_of(shape, limits);
-                    for (uint64_t last = 0; last < words; last++) {
+                    for (uint64_t number = 0; number < words; number++) {
+                        const Word last{number};
                         if (in_stretch(stretch, last)) {
                             const Draw d = step(last, shape, limits, {1, false});
                             EXPECT_TRUE(d.verdict == Verdict::issue && d.word == last + 1 &&
                                         d.count == 1)
                                 << "now " << now << " ahead " << ahead << " first " << first
-                                << " bound " << bound << " last " << last;
+                                << " bound " << bound << " last " << number;
                             found++;
                         }
                     }
@@ -58,7 +59,7 @@ TEST(Stretch, EveryArgumentOfSmallShapes)
 TEST(Stretch, IsTheRestOfTheTick)
 {
     const WordShape shape = small_shape(3, false);
-    const Stretch stretch = stretch_of(shape, {2, 1, 0, UINT64_MAX});
+    const Stretch stretch = stretch_of(shape, {2, 1, no_word, highest_word});
     EXPECT_EQ(stretch.first, word_of(shape, 0, 2, 0));
     EXPECT_EQ(stretch.length, max_sequence(shape));
 }
@@ -69,8 +70,8 @@ TEST(Stretch, NeverWraps)
     shape.sequence_bits = 31;
     shape.tick_bits = 33;
     shape.max_tick = (UINT64_C(1) << 33) - 1;
-    const Stretch stretch = stretch_of(shape, {shape.max_tick, 1, 0, UINT64_MAX});
-    EXPECT_FALSE(in_stretch(stretch, 0));
-    EXPECT_FALSE(in_stretch(stretch, UINT64_MAX));
-    EXPECT_TRUE(in_stretch(stretch, UINT64_MAX - 1));
+    const Stretch stretch = stretch_of(shape, {shape.max_tick, 1, no_word, highest_word});
+    EXPECT_FALSE(in_stretch(stretch, no_word));
+    EXPECT_FALSE(in_stretch(stretch, highest_word));
+    EXPECT_TRUE(in_stretch(stretch, highest_word - 1));
 }
