@@ -192,7 +192,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         if (unlikely(!lease_holds(g.lease, last))) {
             view_lease(g);
             if (g.lease.end_us == 0 && is_span(g) && lease_failing(g.lease.entry)) {
-                move_on(g, want, UINT64_MAX);
+                move_on(g, want, no_tick);
             }
             if (g.lease.end_us == 0) {
                 await_lease(g, now_us, waiting);

@@ -24,9 +24,9 @@ namespace {
 constexpr int64_t coarse_lag_us = 50 * us_per_ms;
 constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
 
-uint64_t clamp_tick(const WordShape& shape, int64_t tick)
+Tick clamp_tick(const WordShape& shape, int64_t tick)
 {
-    return tick < 0 ? 0 : Min(static_cast<uint64_t>(tick), shape.max_tick);
+    return tick < 0 ? Tick{0} : Min(static_cast<Tick>(tick), shape.max_tick);
 }
 
 // The slot of a generator whose node is not leased yet.
@@ -67,7 +67,7 @@ void set_limits(Generator& g, Stamp bound)
     const Word last_before = last_at(floor, stamp_us(floor));
     g.limits.first = last_before == highest_word ? last_before : last_before + 1;
     if (tick_of_us(g.layout, stamp_us(floor)) < 0 && stamp_back(floor) <= g.shape.max_back) {
-        g.limits.first = word_of(g.shape, stamp_back(floor), 0, 0);
+        g.limits.first = word_of(g.shape, stamp_back(floor), Tick{0}, 0);
     }
     g.after_floor = g.limits.first;
     g.limits.last = last_at(bound, stamp_us(bound));
@@ -96,7 +96,7 @@ void set_clock(Generator& g, int64_t now_us)
                       moment_text(g.layout.epoch_us)),
             errhint("Correct the clock, or set flakeid.layout to a layout with an earlier epoch."));
     }
-    g.limits.now = static_cast<uint64_t>(tick);
+    g.limits.now = static_cast<Tick>(tick);
     g.tick.start_us = g.layout.epoch_us + tick * g.layout.tick_us;
     g.tick.end_us = g.tick.start_us + g.layout.tick_us;
     Assert(now_us >= g.tick.start_us && now_us < g.tick.end_us);
@@ -153,7 +153,7 @@ void set_span(Generator& g, const int32_t* of_node)
         require_granted(g.layout, g.name, span, *of_node);
         g.span.first = g.span.last = static_cast<uint32_t>(*of_node);
     }
-    g.round = {0, UINT64_MAX, g.span.first, g.span.last - g.span.first};
+    g.round = {Tick{0}, no_tick, g.span.first, g.span.last - g.span.first};
 }
 
 // Ids of flakeid.layout come first: an error where ids of `g` can be the same.

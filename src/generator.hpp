@@ -42,8 +42,8 @@ struct Span {
 // A session's way round the nodes of a span. The session stays with a node as long as the node has
 // ids in ticks up to `level`. No node was seen with ids left in an earlier tick.
 struct SpanRound {
-    uint64_t level;
-    uint64_t least;     // of the next ticks that were seen since the level was raised
+    Tick level;
+    Tick least;         // of the next ticks that were seen since the level was raised
     uint32_t best;      // where that was
     uint32_t unvisited; // nodes that were not looked at since
 };

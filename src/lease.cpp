@@ -70,7 +70,7 @@ int64_t last_moment(const Slot& slot, int64_t lease_end_us)
     if (key.back_bits > 0) {
         return lease_end_us - 1;
     }
-    const uint64_t tick = slot_tick(key, slot.word_before);
+    const Tick tick = slot_tick(key, slot.word_before);
     return key.epoch_us + static_cast<int64_t>(tick + 1) * key.tick_us - 1;
 }
 

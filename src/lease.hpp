@@ -91,11 +91,11 @@ bool report_lease(int place, LeaseReport* report);
 
 // The lease of a generator's node, as its limits were made from it.
 struct HeldLease {
-    Lease* entry;                   // nullptr: there is no coordinator
-    int64_t end_us;                 // 0: the lease is not held
-    uint64_t first_tick, last_tick; // that lie in the lease as a whole
-    uint32_t wanted_node;           // the node, or any_node
-    pg_atomic_uint32* in_force;     // not 0: there are leases
+    Lease* entry;               // nullptr: there is no coordinator
+    int64_t end_us;             // 0: the lease is not held
+    Tick first_tick, last_tick; // that lie in the lease as a whole
+    uint32_t wanted_node;       // the node, or any_node
+    pg_atomic_uint32* in_force; // not 0: there are leases
 };
 
 static_assert(is_plain<HeldLease>);

@@ -32,7 +32,7 @@ struct Lowest {
     {
         if (slot == further_slots) {
             const int64_t tick = tick_of_us(g.layout, static_cast<int64_t>(mark));
-            take(word_of(g.shape, 0, static_cast<uint64_t>(Max(tick, 0)), 0), 0);
+            take(word_of(g.shape, 0, static_cast<Tick>(Max(tick, 0)), 0), 0);
         } else if (same_layout(slots[slot].key, key)) {
             take(Word{mark}, slots[slot].key.node);
         }
@@ -270,7 +270,7 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
 
 int64_t id_of_mark(const SlotKey& key, Word word)
 {
-    uint64_t raw = slot_tick(key, word) << key.time_shift |
+    uint64_t raw = tick_number(slot_tick(key, word)) << key.time_shift |
                    (word_number(word) & low_mask(key.sequence_bits)) << key.sequence_shift |
                    key.node;
     if (key.back_bits > 0) {

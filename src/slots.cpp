@@ -235,10 +235,10 @@ void throw_no_room_for_span()
             errhint("Spread the nodes over several servers, or restart the server."));
 }
 
-uint64_t slot_tick(const SlotKey& key, Word word)
+Tick slot_tick(const SlotKey& key, Word word)
 {
     const uint64_t tick = word_number(word) >> key.sequence_bits;
-    return key.time_bits > 0 ? tick & low_mask(key.time_bits) : tick;
+    return Tick{key.time_bits > 0 ? tick & low_mask(key.time_bits) : tick};
 }
 
 Slot* take_slot(const SlotWanted& wanted)
@@ -312,8 +312,8 @@ int64_t furthest_ahead_us(int64_t now_us)
     for (uint32_t i = 0; i < count; i++) {
         const SlotKey& key = slots[i].key;
         const Word word{pg_atomic_read_u64(&slots[i].word)};
-        const uint64_t tick = word == closed_word ? 0 : slot_tick(key, word);
-        if (tick > 0) {
+        const Tick tick = word == closed_word ? Tick{0} : slot_tick(key, word);
+        if (tick > Tick{0}) {
             const int64_t start = static_cast<int64_t>(tick) * key.tick_us + key.epoch_us;
             ahead = Max(ahead, start - now_us);
         }

@@ -98,7 +98,7 @@ uint32_t slots_for_span(const Layout& layout, uint32_t first_node, uint32_t last
 Slot* taken_slots(uint32_t* count);
 
 // The tick of a word of the slot, without its back count.
-uint64_t slot_tick(const SlotKey& key, Word word);
+Tick slot_tick(const SlotKey& key, Word word);
 
 // How far the word that is furthest ahead of the wall clock lies ahead of it.
 int64_t furthest_ahead_us(int64_t now_us);

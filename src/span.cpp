@@ -4,17 +4,17 @@ namespace flakeid {
 
 namespace {
 
-uint64_t tick_of_draw(const Generator& g, const Draw& d)
+Tick tick_of_draw(const Generator& g, const Draw& d)
 {
-    return d.verdict == Verdict::exhausted ? UINT64_MAX : word_tick(g.shape, d.word);
+    return d.verdict == Verdict::exhausted ? no_tick : word_tick(g.shape, d.word);
 }
 
-// The tick of the next id of g.node, or UINT64_MAX.
-uint64_t next_tick(Generator& g, Want want)
+// The tick of the next id of g.node, or no_tick.
+Tick next_tick(Generator& g, Want want)
 {
     const Word last{pg_atomic_read_u64(&g.slot->word)};
     if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g.lease, last))) {
-        return UINT64_MAX;
+        return no_tick;
     }
     return tick_of_draw(g, next_draw(g, last, want));
 }
@@ -26,7 +26,7 @@ uint32_t node_after(const Generator& g, uint32_t node)
 
 void begin_round(Generator& g)
 {
-    g.round.least = UINT64_MAX;
+    g.round.least = no_tick;
     g.round.unvisited = g.span.last - g.span.first;
 }
 
@@ -52,7 +52,7 @@ Draw next_draw(Generator& g, Word last, Want want)
     return step(last, g.shape, g.limits, want);
 }
 
-void move_on(Generator& g, Want want, uint64_t tick)
+void move_on(Generator& g, Want want, Tick tick)
 {
     const uint32_t start = g.node;
     uint32_t node = start;
@@ -67,15 +67,15 @@ void move_on(Generator& g, Want want, uint64_t tick)
         }
         round.unvisited--;
         node = node_after(g, node);
-        tick = take_further(g, node) ? next_tick(g, want) : UINT64_MAX;
+        tick = take_further(g, node) ? next_tick(g, want) : no_tick;
         if (tick <= Max(round.level, g.limits.now)) {
             return;
         }
         node = Min(node, g.span.last);
     }
-    const bool none = round.least == UINT64_MAX;
+    const bool none = round.least == no_tick;
     (void)set_node(g, none ? start : round.best);
-    round.level = none ? 0 : round.least;
+    round.level = none ? Tick{0} : round.least;
     begin_round(g);
 }
 

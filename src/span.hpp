@@ -15,7 +15,7 @@ Draw next_draw(Generator& generator, Word last, Want want);
 // level. When a whole round has found none, the level rises to the smallest tick that was seen, and
 // its node is the one to go on with. So a node is looked at when a tick of it is used up, not with
 // every id, and all nodes fill one tick before any goes on to the next.
-void move_on(Generator& generator, Want want, uint64_t tick);
+void move_on(Generator& generator, Want want, Tick tick);
 
 // Another session swapped the word first. Where there are other nodes to go on with, the two of
 // them need not meet again; a further lease is too much for that.

@@ -84,7 +84,7 @@ char letter(int field)
     return static_cast<char>('a' + field);
 }
 
-void explain_time(Pen& pen, const Layout& layout, uint64_t tick)
+void explain_time(Pen& pen, const Layout& layout, Tick tick)
 {
     int64_t us;
     if (tick_start_us(layout, tick, &us) && us < end_of_9999_us) {
@@ -161,7 +161,7 @@ size_t explain_id(const Layout& layout, uint64_t id, uint64_t raw, char* out)
         pen.tab(margin + widest + 20);
         pen.number(value);
         if (field.kind == FieldKind::time) {
-            explain_time(pen, layout, value);
+            explain_time(pen, layout, Tick{value});
         }
         pen.end_line();
     }

@@ -36,10 +36,10 @@ uint64_t place_node(const Layout& layout, uint32_t node)
 
 uint64_t compose(const Layout& layout, const Parts& parts)
 {
-    assert((parts.tick & ~low_mask(layout.time_bits)) == 0);
+    assert((tick_number(parts.tick) & ~low_mask(layout.time_bits)) == 0);
     assert((parts.sequence & ~low_mask(layout.sequence_bits)) == 0);
     assert((parts.back & ~low_mask(layout.back_bits)) == 0);
-    return parts.tick << layout.time_shift |
+    return tick_number(parts.tick) << layout.time_shift |
            static_cast<uint64_t>(parts.sequence) << layout.sequence_shift |
            (layout.back_bits == 0 ? 0 : static_cast<uint64_t>(parts.back) << layout.back_shift) |
            place_node(layout, parts.node);

@@ -32,6 +32,27 @@ struct Field {
     uint8_t shift; // of the lowest bit
 };
 
+// The time of an id: how often its layout's tick has passed since the epoch. A type of its own, so
+// that no number of ticks takes its place.
+enum class Tick : uint64_t {};
+
+constexpr Tick no_tick{UINT64_MAX}; // later than all
+
+constexpr uint64_t tick_number(Tick tick)
+{
+    return static_cast<uint64_t>(tick);
+}
+
+constexpr Tick operator+(Tick tick, uint64_t count)
+{
+    return Tick{tick_number(tick) + count};
+}
+
+constexpr uint64_t operator-(Tick later, Tick earlier)
+{
+    return tick_number(later) - tick_number(earlier);
+}
+
 // A layout that was parsed: always valid. Plain data; two layouts are the same when every field,
 // the tick, the epoch and the cipher are.
 struct Layout {
@@ -49,14 +70,14 @@ struct Layout {
     uint8_t node_bits;             // of all parts together
 
     // Largest values that may be generated: a plain 64-bit layout stops short of the sign bit.
-    uint64_t max_tick;
+    Tick max_tick;
     uint32_t max_sequence;
     uint32_t max_back;
     uint32_t max_node;
 };
 
 struct Parts {
-    uint64_t tick;
+    Tick tick;
     uint32_t node;
     uint32_t sequence;
     uint32_t back;
@@ -116,7 +137,7 @@ inline uint64_t field_value(const Field& field, uint64_t raw)
 inline Parts split(const Layout& layout, uint64_t raw)
 {
     Parts parts{};
-    parts.tick = raw >> layout.time_shift & low_mask(layout.time_bits);
+    parts.tick = Tick{raw >> layout.time_shift & low_mask(layout.time_bits)};
     parts.sequence =
         static_cast<uint32_t>(raw >> layout.sequence_shift & low_mask(layout.sequence_bits));
     parts.back = static_cast<uint32_t>(raw >> layout.back_shift & low_mask(layout.back_bits));
@@ -143,9 +164,10 @@ inline bool outside_layout(const Layout& layout, uint64_t raw)
 bool time_ordered(const Layout& layout);
 
 // Start of a tick in microseconds since 1970; false when 64 bits cannot hold it.
-inline bool tick_start_us(const Layout& layout, uint64_t tick, int64_t* us)
+inline bool tick_start_us(const Layout& layout, Tick tick, int64_t* us)
 {
-    const __int128 start = static_cast<__int128>(tick) * layout.tick_us + layout.epoch_us;
+    const __int128 start =
+        static_cast<__int128>(tick_number(tick)) * layout.tick_us + layout.epoch_us;
     if (start > INT64_MAX) {
         return false;
     }

@@ -313,7 +313,7 @@ private:
         auto usable = [&](FieldKind kind, int bits) {
             return low_mask(bits - (signed_word && top == kind ? 1 : 0));
         };
-        layout_.max_tick = usable(FieldKind::time, layout_.time_bits);
+        layout_.max_tick = Tick{usable(FieldKind::time, layout_.time_bits)};
         layout_.max_sequence =
             static_cast<uint32_t>(usable(FieldKind::sequence, layout_.sequence_bits));
         layout_.max_back = static_cast<uint32_t>(

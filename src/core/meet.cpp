@@ -21,10 +21,10 @@ Ticks ticks_between(const Layout& layout, int64_t first_us, int64_t last_us)
     const int64_t first = tick_of_us(layout, first_us);
     const int64_t last = tick_of_us(layout, last_us);
     if (last < 0) {
-        return {1, 0};
+        return {Tick{1}, Tick{0}};
     }
-    const auto end = static_cast<uint64_t>(last);
-    return {first < 0 ? 0 : static_cast<uint64_t>(first),
+    const auto end = static_cast<Tick>(last);
+    return {first < 0 ? Tick{0} : static_cast<Tick>(first),
             end < layout.max_tick ? end : layout.max_tick};
 }
 
@@ -51,8 +51,8 @@ public:
         if (place < shift_ || place >= shift_ + time_bits_) {
             return true;
         }
-        const bool first = ticks_.first >> (place - shift_) & 1;
-        const bool last = ticks_.last >> (place - shift_) & 1;
+        const bool first = tick_number(ticks_.first) >> (place - shift_) & 1;
+        const bool last = tick_number(ticks_.last) >> (place - shift_) & 1;
         if ((at.first && bit < first) || (at.last && bit > last)) {
             return false;
         }
@@ -85,7 +85,7 @@ IdBits id_bits(const Layout& layout, uint32_t node, uint32_t any_of)
     bits.tick_us = layout.tick_us;
     bits.epoch_us = layout.epoch_us;
     bits.time_shift = layout.time_shift;
-    bits.varying = layout.max_tick << layout.time_shift |
+    bits.varying = tick_number(layout.max_tick) << layout.time_shift |
                    static_cast<uint64_t>(layout.max_sequence) << layout.sequence_shift |
                    static_cast<uint64_t>(layout.max_back) << layout.back_shift |
                    place_node(layout, any_of & layout.max_node);

@@ -33,8 +33,8 @@ bool can_meet(const IdBits& a, const IdBits& b);
 
 // A stretch of ticks, both ends included. Empty when first > last.
 struct Ticks {
-    uint64_t first;
-    uint64_t last;
+    Tick first;
+    Tick last;
 };
 
 // True when there is a raw id that both layouts can have made, each in its ticks, on whatever

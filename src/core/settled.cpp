@@ -37,10 +37,10 @@ bool unfinished(const SnapshotView& view, uint64_t transaction)
     return false;
 }
 
-Word skipped_word(const WordShape& shape, Word furthest, uint64_t now)
+Word skipped_word(const WordShape& shape, Word furthest, Tick now)
 {
-    const uint64_t tick = word_tick(shape, furthest);
-    const uint64_t after = now > tick ? tick + 1 : now;
+    const Tick tick = word_tick(shape, furthest);
+    const Tick after = now > tick ? tick + 1 : now;
     const Word first = word_of(shape, word_back(shape, furthest), after, 0);
     return first == no_word ? no_word : first - 1;
 }

@@ -40,7 +40,7 @@ inline bool taken_after(const SnapshotView& view, uint64_t completed)
 // Where a layout's ids come from several nodes, the one that draws least would hold the mark. So
 // each node is skipped up to this word: to the end of the last tick that is over by the clock, but
 // to no later tick than that of `furthest`, the last word of all nodes.
-Word skipped_word(const WordShape& shape, Word furthest, uint64_t now);
+Word skipped_word(const WordShape& shape, Word furthest, Tick now);
 
 // The word, or where the layout has no such word, the last one of the layout before it.
 Word within_layout(const WordShape& shape, Word word);

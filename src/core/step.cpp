@@ -33,12 +33,12 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
 {
     const uint64_t last_of_sequence = max_sequence(shape);
     assert(want.count >= 1 && (!want.in_one_tick || want.count - 1 <= last_of_sequence));
-    const uint64_t reach = limits.now + limits.ahead;
-    const uint64_t highest_tick = std::min(reach, shape.max_tick);
+    const Tick reach = limits.now + limits.ahead;
+    const Tick highest_tick = std::min(reach, shape.max_tick);
     const Word start = std::max(last, limits.first);
     uint64_t back = word_back(shape, start);
     // No id is stamped further ahead than this. Where the last word is, the clock was set back.
-    const uint64_t furthest = limits.now + std::max(limits.ahead, limits.others_ahead);
+    const Tick furthest = limits.now + std::max(limits.ahead, limits.others_ahead);
     const bool raise =
         shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;
     if (limits.now > shape.max_tick || back > shape.max_back) {
@@ -59,7 +59,7 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
         }
         word = last_of_tick(shape, word) + 1;
     }
-    const uint64_t tick = word_tick(shape, word);
+    const Tick tick = word_tick(shape, word);
     if (tick > highest_tick) {
         return {Verdict::wait, 0, word, tick - highest_tick};
     }

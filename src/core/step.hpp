@@ -43,7 +43,7 @@ struct WordShape {
     uint8_t sequence_bits; // usable ones
     uint8_t tick_bits;
     bool has_back;
-    uint64_t max_tick;
+    Tick max_tick;
     uint64_t max_back;
 };
 
@@ -54,11 +54,11 @@ inline uint64_t max_sequence(const WordShape& shape)
     return (UINT64_C(1) << shape.sequence_bits) - 1;
 }
 
-inline Word word_of(const WordShape& shape, uint64_t back, uint64_t tick, uint64_t sequence)
+inline Word word_of(const WordShape& shape, uint64_t back, Tick tick, uint64_t sequence)
 {
     assert(back <= shape.max_back && tick <= shape.max_tick && sequence <= max_sequence(shape));
     const uint64_t high = shape.has_back ? back << shape.tick_bits : 0;
-    return Word{(high | tick) << shape.sequence_bits | sequence};
+    return Word{(high | tick_number(tick)) << shape.sequence_bits | sequence};
 }
 
 inline uint64_t word_sequence(const WordShape& shape, Word word)
@@ -66,9 +66,9 @@ inline uint64_t word_sequence(const WordShape& shape, Word word)
     return word_number(word) & max_sequence(shape);
 }
 
-inline uint64_t word_tick(const WordShape& shape, Word word)
+inline Tick word_tick(const WordShape& shape, Word word)
 {
-    return word_number(word) >> shape.sequence_bits & ((UINT64_C(1) << shape.tick_bits) - 1);
+    return Tick{word_number(word) >> shape.sequence_bits & ((UINT64_C(1) << shape.tick_bits) - 1)};
 }
 
 inline uint64_t word_back(const WordShape& shape, Word word)
@@ -85,14 +85,14 @@ inline Word last_of_tick(const WordShape& shape, Word word)
 // The id without its node.
 inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, Word word)
 {
-    return word_tick(shape, word) << layout.time_shift |
+    return tick_number(word_tick(shape, word)) << layout.time_shift |
            word_sequence(shape, word) << layout.sequence_shift |
            (shape.has_back ? word_back(shape, word) << layout.back_shift : 0);
 }
 
 // All that bounds a draw besides the last word.
 struct Limits {
-    uint64_t now;              // tick of the wall clock
+    Tick now;                  // tick of the wall clock
     uint64_t ahead;            // ticks that an id may lie ahead of the wall clock
     Word first;                // no word below this one
     Word last;                 // no word above this one until the horizon is extended

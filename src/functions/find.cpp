@@ -63,7 +63,7 @@ int64_t first_tick_at_or_after(const Layout& layout, int64_t us)
     const int64_t tick = clamped(layout, tick_of_us(layout, us));
     int64_t start;
     const bool exact =
-        tick >= 0 && tick_start_us(layout, static_cast<uint64_t>(tick), &start) && start == us;
+        tick >= 0 && tick_start_us(layout, static_cast<Tick>(tick), &start) && start == us;
     return clamped(layout, exact ? tick : tick + 1);
 }
 

@@ -109,8 +109,7 @@ FLAKEID_FUNCTION(flakeid_make)
     const TimestampTz timestamp = PG_GETARG_TIMESTAMPTZ(0);
     const int64_t us = TIMESTAMP_NOT_FINITE(timestamp) ? 0 : us_since_1970(timestamp);
     const int64_t tick = tick_of_us(layout, us);
-    if (TIMESTAMP_NOT_FINITE(timestamp) || tick < 0 ||
-        static_cast<uint64_t>(tick) > layout.max_tick) {
+    if (TIMESTAMP_NOT_FINITE(timestamp) || tick < 0 || static_cast<Tick>(tick) > layout.max_tick) {
         ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
                 errmsg("timestamp %s is out of range for layout \"%s\"",
                        DatumGetCString(
@@ -122,7 +121,7 @@ FLAKEID_FUNCTION(flakeid_make)
                         "flake_layouts."));
     }
     Parts parts{};
-    parts.tick = static_cast<uint64_t>(tick);
+    parts.tick = static_cast<Tick>(tick);
     parts.node = part_in_range(reader, "node", PG_GETARG_INT32(1), layout.max_node);
     parts.sequence = part_in_range(reader, "sequence", PG_GETARG_INT32(2), layout.max_sequence);
     return Int64GetDatum(id_of_raw(reader, compose(layout, parts)));

@@ -39,11 +39,11 @@ int64_t id_of_raw(const Reader& reader, uint64_t raw)
                                                          : raw);
 }
 
-void throw_no_timestamp(const Reader& reader, uint64_t tick)
+void throw_no_timestamp(const Reader& reader, Tick tick)
 {
     ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range"),
             errdetail("The time field of this id of layout \"%s\" is " UINT64_FORMAT ".",
-                      reader.name, tick));
+                      reader.name, tick_number(tick)));
 }
 
 } // namespace flakeid

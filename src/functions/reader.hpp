@@ -56,10 +56,10 @@ inline uint64_t raw_id(const Reader& reader, int64_t id)
 // Id of a raw id.
 int64_t id_of_raw(const Reader& reader, uint64_t raw);
 
-[[noreturn]] void throw_no_timestamp(const Reader& reader, uint64_t tick);
+[[noreturn]] void throw_no_timestamp(const Reader& reader, Tick tick);
 
 // Start of a tick; an error where the type timestamptz cannot hold it.
-inline TimestampTz timestamp_of_tick(const Reader& reader, uint64_t tick)
+inline TimestampTz timestamp_of_tick(const Reader& reader, Tick tick)
 {
     int64_t us;
     TimestampTz timestamp;

@@ -50,7 +50,7 @@ protected:
     Word last_word(int i, Stamp stamp, int64_t us) const
     {
         const int64_t tick = std::max<int64_t>(tick_of_us(layout_[slot(i)], us), 0);
-        return word_of(shape_[slot(i)], stamp_back(stamp), static_cast<uint64_t>(tick),
+        return word_of(shape_[slot(i)], stamp_back(stamp), static_cast<Tick>(tick),
                        max_sequence(shape_[slot(i)]));
     }
 
@@ -60,7 +60,7 @@ protected:
         const Stamp floor = published(session.floor);
         const Stamp bound = published(session.bound);
         Limits limits{};
-        limits.now = static_cast<uint64_t>(tick_of_us(layout_[slot(i)], session.now * unit_us));
+        limits.now = static_cast<Tick>(tick_of_us(layout_[slot(i)], session.now * unit_us));
         limits.ahead = static_cast<uint64_t>(setup_.max_ahead * unit_us / layout_[slot(i)].tick_us);
         limits.first = last_word(i, floor, stamp_us(floor)) + 1;
         if (is(Mutation::first_tick_not_rounded_up)) {

@@ -320,10 +320,8 @@ protected:
 
     Limits limits(const Holder& holder, int now) const
     {
-        auto first_word = [&](int tick) {
-            return word_of(shape_, 0, static_cast<uint64_t>(tick), 0);
-        };
-        Limits limits{static_cast<uint64_t>(now), max_ahead, first_word(holder.start),
+        auto first_word = [&](int tick) { return word_of(shape_, 0, static_cast<Tick>(tick), 0); };
+        Limits limits{static_cast<Tick>(now), max_ahead, first_word(holder.start),
                       first_word(holder.end) - 1};
         if (holder.unleased || is(Mutation::no_lease_check) || is(Mutation::lease_by_clock)) {
             limits.first = no_word + 1;

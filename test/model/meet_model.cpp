@@ -167,7 +167,7 @@ private:
             }
             other.closed = !is(Mutation::not_closed);
             if (other.word != 0 && !is(Mutation::begins_anew)) {
-                const uint64_t tick = word_tick(shape_[1 - i], Word{other.word});
+                const Tick tick = word_tick(shape_[1 - i], Word{other.word});
                 slot.word = static_cast<uint8_t>(
                     word_of(shape_[i], 0, tick,
                             is(Mutation::begins_in_tick) ? 0 : max_sequence(shape_[i])));
@@ -199,7 +199,7 @@ private:
             }
             for (int now = 0; now <= last_clock; now++) {
                 Limits limits{};
-                limits.now = static_cast<uint64_t>(now);
+                limits.now = static_cast<Tick>(now);
                 limits.ahead = max_ahead;
                 limits.last = highest_word;
                 const Draw draw = step(Word{slot.word}, shape_[i], limits, {1, false});

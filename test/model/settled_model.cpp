@@ -209,7 +209,7 @@ private:
             t.polls = state.polls;
             for (uint8_t now = 0; now <= last_clock(); now++) {
                 Limits limits{};
-                limits.now = now;
+                limits.now = Tick{now};
                 limits.ahead = 4;
                 limits.last = highest_word;
                 const uint32_t count = setup_.reserved ? 2 : 1;
@@ -333,7 +333,7 @@ private:
             for (uint8_t now = 0; now <= last_clock(); now++) {
                 State read = after;
                 move.now = now;
-                look(read, order(p.reads), now);
+                look(read, order(p.reads), Tick{now});
                 read.poller.reads++;
                 if (read.poller.reads == 1 && !is(Mutation::revoked_first)) {
                     read.poller.at = poll_polls;
@@ -366,7 +366,7 @@ private:
         return n;
     }
 
-    void look(State& state, uint8_t what, uint64_t now) const
+    void look(State& state, uint8_t what, Tick now) const
     {
         Poller& p = state.poller;
         auto take = [&](int node, Word word) { p.lowest = std::min(p.lowest, raw(node, word)); };

@@ -23,7 +23,7 @@ inline WordShape back_shape()
     return word_shape(parsed("time:41:1ms node:8 back:2 sequence:12"));
 }
 
-inline Word last_word_of_tick(const WordShape& shape, uint64_t back, uint64_t tick)
+inline Word last_word_of_tick(const WordShape& shape, uint64_t back, Tick tick)
 {
     return word_of(shape, back, tick, max_sequence(shape));
 }
@@ -78,7 +78,7 @@ inline WordShape small_shape(int sequence_bits, int tick_bits, uint64_t max_tick
     WordShape shape{};
     shape.sequence_bits = static_cast<uint8_t>(sequence_bits);
     shape.tick_bits = static_cast<uint8_t>(tick_bits);
-    shape.max_tick = max_tick;
+    shape.max_tick = Tick{max_tick};
     shape.has_back = has_back;
     shape.max_back = max_back;
     return shape;

@@ -34,7 +34,7 @@ uint64_t field_of(const Layout& layout, const std::string& name, uint64_t raw)
     return 0;
 }
 
-int64_t start_of_tick(const Layout& layout, uint64_t tick)
+int64_t start_of_tick(const Layout& layout, Tick tick)
 {
     int64_t us = INT64_MIN;
     EXPECT_TRUE(tick_start_us(layout, tick, &us));
@@ -49,8 +49,8 @@ std::string moment(int64_t us)
 
 Parts parts_of(int64_t tick, int64_t node, int64_t sequence)
 {
-    return {static_cast<uint64_t>(tick), static_cast<uint32_t>(node),
-            static_cast<uint32_t>(sequence), 0};
+    return {static_cast<Tick>(tick), static_cast<uint32_t>(node), static_cast<uint32_t>(sequence),
+            0};
 }
 
 } // namespace
@@ -111,7 +111,7 @@ TEST(Layout, FieldsOfSnowflake)
     EXPECT_EQ(layout.sequence_shift, 0);
     EXPECT_EQ(layout.node_bits, 10);
     EXPECT_EQ(layout.back_bits, 0);
-    EXPECT_EQ(layout.max_tick, ones(41));
+    EXPECT_EQ(layout.max_tick, Tick{ones(41)});
     EXPECT_EQ(layout.max_sequence, 4095u);
     EXPECT_EQ(layout.max_node, 1023u);
     EXPECT_EQ(layout.max_back, 0u);
@@ -349,7 +349,7 @@ TEST(Layout, PlainWordStopsBeforeTheSignBit)
     };
     for (const Case& c : cases) {
         const Layout layout = parsed(c.text);
-        EXPECT_EQ(layout.max_tick, ones(c.tick)) << c.text;
+        EXPECT_EQ(layout.max_tick, Tick{ones(c.tick)}) << c.text;
         EXPECT_EQ(layout.max_sequence, ones(c.sequence)) << c.text;
         EXPECT_EQ(layout.max_back, ones(c.back)) << c.text;
         EXPECT_EQ(layout.max_node, ones(c.node)) << c.text;
@@ -408,20 +408,20 @@ TEST(Layout, TickOfMomentAtTheLimits)
 TEST(Layout, StartOfTick)
 {
     const Layout layout = parsed("time:41:10ms sequence:12 epoch=2020-01-01");
-    EXPECT_EQ(start_of_tick(layout, 0), layout.epoch_us);
-    EXPECT_EQ(start_of_tick(layout, 7), layout.epoch_us + 70000);
+    EXPECT_EQ(start_of_tick(layout, Tick{0}), layout.epoch_us);
+    EXPECT_EQ(start_of_tick(layout, Tick{7}), layout.epoch_us + 70000);
 
     const Layout unix_us = parsed("time:63:1us sequence:1");
-    EXPECT_EQ(start_of_tick(unix_us, INT64_MAX), INT64_MAX);
+    EXPECT_EQ(start_of_tick(unix_us, Tick{INT64_MAX}), INT64_MAX);
     int64_t us = 42;
-    EXPECT_FALSE(tick_start_us(unix_us, UINT64_C(1) << 63, &us));
-    EXPECT_FALSE(tick_start_us(unix_us, UINT64_MAX, &us));
+    EXPECT_FALSE(tick_start_us(unix_us, Tick{UINT64_C(1) << 63}, &us));
+    EXPECT_FALSE(tick_start_us(unix_us, no_tick, &us));
     EXPECT_EQ(us, 42);
     const Layout early = parsed("time:63:1us sequence:1 epoch=-1us");
-    EXPECT_EQ(start_of_tick(early, UINT64_C(1) << 63), INT64_MAX);
-    EXPECT_FALSE(tick_start_us(early, (UINT64_C(1) << 63) + 1, &us));
+    EXPECT_EQ(start_of_tick(early, Tick{UINT64_C(1) << 63}), INT64_MAX);
+    EXPECT_FALSE(tick_start_us(early, Tick{(UINT64_C(1) << 63) + 1}, &us));
     const Layout days = parsed("time:63:1d sequence:1");
-    EXPECT_FALSE(tick_start_us(days, ones(63), &us));
+    EXPECT_FALSE(tick_start_us(days, Tick{ones(63)}, &us));
 }
 
 TEST(Layout, EndOfLife)
@@ -456,7 +456,7 @@ TEST(Layout, EverySonyflake1Row)
     for (const CsvRow& row : read_csv("sonyflake_v1.csv")) {
         const uint64_t id = row.word("id");
         const Parts parts = split(layout, id);
-        EXPECT_EQ(parts.tick, row.word("time_10ms_since_2014-09-01"));
+        EXPECT_EQ(parts.tick, Tick{row.word("time_10ms_since_2014-09-01")});
         EXPECT_EQ(parts.sequence, row.word("sequence"));
         EXPECT_EQ(parts.node, row.word("machine"));
         EXPECT_EQ(field_of(layout, "machine", id), row.word("machine"));
@@ -544,7 +544,7 @@ TEST(Layout, RandomLayoutsRoundTrip)
                 raw = raw << field.bits | value; // no field has 64 bits
                 switch (field.kind) {
                 case FieldKind::time:
-                    parts.tick = value;
+                    parts.tick = Tick{value};
                     break;
                 case FieldKind::sequence:
                     parts.sequence = static_cast<uint32_t>(value);
@@ -568,7 +568,7 @@ TEST(Layout, RandomLayoutsRoundTrip)
             for (int f = 0; f < layout.field_count; f++) {
                 ASSERT_EQ(field_value(layout.fields[f], raw), values[f]) << text;
             }
-            ASSERT_EQ(place_node(layout, parts.node), compose(layout, {0, parts.node, 0, 0}))
+            ASSERT_EQ(place_node(layout, parts.node), compose(layout, {Tick{0}, parts.node, 0, 0}))
                 << text;
             ASSERT_EQ(sparx_decrypt(key, sparx_encrypt(key, raw)), raw) << text;
 

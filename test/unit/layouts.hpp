@@ -41,6 +41,11 @@ inline uint64_t up_to(Random& random, uint64_t most)
     return std::uniform_int_distribution<uint64_t>(0, most)(random);
 }
 
+inline flakeid::Tick tick_up_to(Random& random, flakeid::Tick last)
+{
+    return flakeid::Tick{up_to(random, tick_number(last))};
+}
+
 inline uint64_t random_bits(Random& random, int bits)
 {
     return bits == 0 ? 0 : random() >> (64 - bits);

@@ -42,7 +42,7 @@ std::set<uint64_t> all_ids(const Layout& layout, uint32_t first_node, uint32_t l
 {
     std::set<uint64_t> ids;
     for (uint32_t node = first_node; node <= last_node; node++) {
-        for (uint64_t tick = ticks.first; tick <= ticks.last; tick++) {
+        for (Tick tick = ticks.first; tick <= ticks.last; tick = tick + 1) {
             for (uint32_t sequence = 0; sequence <= layout.max_sequence; sequence++) {
                 for (uint32_t back = 0; back <= layout.max_back; back++) {
                     ids.insert(compose(layout, {tick, node, sequence, back}));
@@ -82,12 +82,12 @@ TEST(Meet, RandomPairsAgainstEveryId)
         const auto node_a = static_cast<uint32_t>(up_to(random, a.max_node));
         const auto node_b = static_cast<uint32_t>(up_to(random, b.max_node));
         const bool meet = can_meet(id_bits(a, node_a), id_bits(b, node_b));
-        ASSERT_EQ(meet, have_one_in_common(all_ids(a, node_a, node_a, {0, a.max_tick}),
-                                           all_ids(b, node_b, node_b, {0, b.max_tick})))
+        ASSERT_EQ(meet, have_one_in_common(all_ids(a, node_a, node_a, {Tick{0}, a.max_tick}),
+                                           all_ids(b, node_b, node_b, {Tick{0}, b.max_tick})))
             << text_a << " on " << node_a << ", " << text_b << " on " << node_b;
         // In the life of both, they do so within one tick.
         if (meet && a.time_bits == b.time_bits) {
-            const uint64_t tick = up_to(random, a.max_tick);
+            const Tick tick = tick_up_to(random, a.max_tick);
             ASSERT_TRUE(have_one_in_common(all_ids(a, node_a, node_a, {tick, tick}),
                                            all_ids(b, node_b, node_b, {tick, tick})))
                 << text_a << " on " << node_a << ", " << text_b << " on " << node_b;
@@ -110,8 +110,8 @@ TEST(Meet, SpansOfNodesAreNeverMissed)
         const auto first = static_cast<uint32_t>(up_to(random, a.max_node));
         const auto last = first + static_cast<uint32_t>(up_to(random, a.max_node - first));
         const auto node_b = static_cast<uint32_t>(up_to(random, b.max_node));
-        const bool meet = have_one_in_common(all_ids(a, first, last, {0, a.max_tick}),
-                                             all_ids(b, node_b, node_b, {0, b.max_tick}));
+        const bool meet = have_one_in_common(all_ids(a, first, last, {Tick{0}, a.max_tick}),
+                                             all_ids(b, node_b, node_b, {Tick{0}, b.max_tick}));
         const bool found =
             can_meet(id_bits(a, first, bits_of_span(first, last)), id_bits(b, node_b));
         ASSERT_TRUE(found || !meet)
@@ -157,14 +157,14 @@ TEST(Meet, SharedIdsOfRandomPairsAgainstEveryId)
         const std::string text_a = small_text(random), text_b = small_text(random);
         const Layout a = parsed(text_a), b = parsed(text_b);
         auto some_ticks = [&](const Layout& layout) {
-            return Ticks{up_to(random, layout.max_tick), up_to(random, layout.max_tick)};
+            return Ticks{tick_up_to(random, layout.max_tick), tick_up_to(random, layout.max_tick)};
         };
         const Ticks of_a = some_ticks(a), of_b = some_ticks(b);
         const bool share = share_id(a, of_a, b, of_b);
         ASSERT_EQ(share, have_one_in_common(all_ids(a, 0, a.max_node, of_a),
                                             all_ids(b, 0, b.max_node, of_b)))
-            << text_a << " in " << of_a.first << "-" << of_a.last << ", " << text_b << " in "
-            << of_b.first << "-" << of_b.last;
+            << text_a << " in " << tick_number(of_a.first) << "-" << tick_number(of_a.last) << ", "
+            << text_b << " in " << tick_number(of_b.first) << "-" << tick_number(of_b.last);
         (share ? shared : apart)++;
     }
 }

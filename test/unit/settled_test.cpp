@@ -98,12 +98,15 @@ TEST(Settled, IdleNodesAreSkippedToTheEndOfATick)
     WordShape shape{};
     shape.sequence_bits = 2;
     shape.tick_bits = 10;
-    shape.max_tick = 1023;
-    auto word = [&](uint64_t tick, uint64_t sequence) { return word_of(shape, 0, tick, sequence); };
-    EXPECT_EQ(skipped_word(shape, word(100, 1), 500), word(100, 3)); // no further than was drawn
-    EXPECT_EQ(skipped_word(shape, word(100, 1), 101), word(100, 3));
-    EXPECT_EQ(skipped_word(shape, word(100, 1), 100), word(99, 3)); // nor than the clock
-    EXPECT_EQ(skipped_word(shape, word(100, 1), 50), word(49, 3));
-    EXPECT_EQ(skipped_word(shape, word(100, 1), 0), no_word);
+    shape.max_tick = Tick{1023};
+    auto word = [&](uint64_t tick, uint64_t sequence) {
+        return word_of(shape, 0, Tick{tick}, sequence);
+    };
+    EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{500}),
+              word(100, 3)); // no further than was drawn
+    EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{101}), word(100, 3));
+    EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{100}), word(99, 3)); // nor than the clock
+    EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{50}), word(49, 3));
+    EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{0}), no_word);
     EXPECT_EQ(last_of_tick(shape, word(7, 1)), word(7, 3));
 }

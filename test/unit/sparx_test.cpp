@@ -89,12 +89,12 @@ TEST(Sparx, EveryRandflakeRow)
         EXPECT_EQ(parts.node, row.word("node"));
         EXPECT_EQ(parts.sequence, row.word("sequence"));
 
-        const Parts made = {static_cast<uint64_t>(tick_of_us(layout, us)),
+        const Parts made = {static_cast<Tick>(tick_of_us(layout, us)),
                             static_cast<uint32_t>(row.number("node")),
                             static_cast<uint32_t>(row.number("sequence")), 0};
         EXPECT_EQ(compose(layout, made), raw);
         after_2041 += row.number("unix_seconds") > year_2041;
-        EXPECT_EQ(row.number("raw_id") < 0, parts.tick >> (layout.time_bits - 1) == 1);
+        EXPECT_EQ(row.number("raw_id") < 0, tick_number(parts.tick) >> (layout.time_bits - 1) == 1);
     }
     EXPECT_GT(after_2041, 0);
 }

@@ -27,7 +27,7 @@ TEST(Step, LongRandomLife)
         Word last = no_word;    // as the shared memory knows it
         Word highest = no_word; // the largest word ever issued
         uint64_t wall = 1000000;
-        Limits limits = {wall, 20, no_word, no_word};
+        Limits limits = {Tick{wall}, 20, no_word, no_word};
         for (int i = 0; i < 60000; i++) {
             switch (up_to(random, 31)) {
             case 0:
@@ -54,7 +54,7 @@ TEST(Step, LongRandomLife)
             default:
                 wall += up_to(random, 1);
             }
-            limits.now = wall;
+            limits.now = Tick{wall};
             Want want = {1, up_to(random, 3) == 0};
             if (up_to(random, 1) == 0) {
                 // Mostly small, now and then more than a tick holds.
@@ -81,7 +81,7 @@ TEST(Step, LongRandomLife)
                 }
                 highest = last = d.word + d.count - 1;
             } else if (d.verdict == Verdict::extend) {
-                const uint64_t tick = word_tick(shape, d.word) + up_to(random, 3);
+                const Tick tick = word_tick(shape, d.word) + up_to(random, 3);
                 limits.last = last_word_of_tick(shape, word_back(shape, d.word),
                                                 tick < shape.max_tick ? tick : shape.max_tick);
             } else if (d.verdict == Verdict::wait) {
@@ -109,8 +109,9 @@ TEST(Step, EveryWordOfALifeIsIssuedOnce)
         Word last = no_word;
         for (;;) {
             // The clock stands still at the beginning, so that every word comes by carrying.
-            const Draw d = step(last, shape, {0, shape.max_tick, no_word, unbounded},
-                                {static_cast<uint32_t>(1 + up_to(random, 4)), false});
+            const Draw d =
+                step(last, shape, {Tick{0}, tick_number(shape.max_tick), no_word, unbounded},
+                     {static_cast<uint32_t>(1 + up_to(random, 4)), false});
             if (d.verdict == Verdict::exhausted) {
                 break;
             }

@@ -49,17 +49,18 @@ Draw oracle(Word last, const WordShape& shape, const Limits& limits, Want want)
 
 void compare_with_oracle(const WordShape& shape, uint64_t words, uint64_t others_ahead = 0)
 {
+    const uint64_t last_tick = tick_number(shape.max_tick);
     const Want wants[] = {{1, false}, {2, false}, {3, false}, {100, false}, {1, true}, {2, true}};
     for (uint64_t last = 0; last < words; last++) {
         for (uint64_t first = 0; first < words + 10; first++) { // some beyond the end as well
             for (uint64_t bound = 0; bound < words; bound += 3) {
-                for (uint64_t now = 0; now <= shape.max_tick + 1; now++) {
-                    for (uint64_t ahead = 0; ahead <= shape.max_tick + 1; ahead++) {
+                for (uint64_t now = 0; now <= last_tick + 1; now++) {
+                    for (uint64_t ahead = 0; ahead <= last_tick + 1; ahead++) {
                         for (const Want want : wants) {
                             if (want.in_one_tick && want.count > max_sequence(shape) + 1) {
                                 continue;
                             }
-                            const Limits limits = {now, ahead, Word{first}, Word{bound},
+                            const Limits limits = {Tick{now}, ahead, Word{first}, Word{bound},
                                                    others_ahead};
                             const Draw d = step(Word{last}, shape, limits, want);
                             const Draw o = oracle(Word{last}, shape, limits, want);
@@ -104,7 +105,7 @@ TEST(Step, WordsAndIdsOfEveryPreset)
         const WordShape shape = word_shape(layout);
         for (int round = 0; round < 1000; round++) {
             const uint64_t back = up_to(random, shape.max_back);
-            const uint64_t tick = up_to(random, shape.max_tick);
+            const Tick tick = tick_up_to(random, shape.max_tick);
             const uint64_t sequence = up_to(random, max_sequence(shape));
             const auto node = static_cast<uint32_t>(up_to(random, layout.max_node));
             const Word word = word_of(shape, back, tick, sequence);
@@ -128,7 +129,7 @@ TEST(Step, WordsOfRandomLayoutsKeepTheOrder)
         const Layout layout = parsed(text);
         const WordShape shape = word_shape(layout);
         auto draw_parts = [&] {
-            return Parts{up_to(random, layout.max_tick), 0,
+            return Parts{tick_up_to(random, layout.max_tick), 0,
                          static_cast<uint32_t>(up_to(random, layout.max_sequence)),
                          static_cast<uint32_t>(up_to(random, layout.max_back))};
         };
@@ -163,9 +164,9 @@ TEST(Step, EveryArgumentOfSmallShapes)
 TEST(Step, FirstWordIsOfNow)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(no_word, shape, {1000, 5, no_word, unbounded}, one);
+    const Draw d = step(no_word, shape, {Tick{1000}, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
-    EXPECT_EQ(word_tick(shape, d.word), 1000u);
+    EXPECT_EQ(word_tick(shape, d.word), Tick{1000});
     EXPECT_EQ(word_sequence(shape, d.word), 0u);
     EXPECT_EQ(d.count, 1u);
 }
@@ -173,7 +174,8 @@ TEST(Step, FirstWordIsOfNow)
 TEST(Step, ZeroIsNeverIssued)
 {
     for (const bool in_one_tick : {false, true}) {
-        const Draw d = step(no_word, plain_shape(), {0, 5, no_word, unbounded}, {1, in_one_tick});
+        const Draw d =
+            step(no_word, plain_shape(), {Tick{0}, 5, no_word, unbounded}, {1, in_one_tick});
         ASSERT_EQ(d.verdict, Verdict::issue);
         EXPECT_GT(d.word, no_word);
     }
@@ -182,8 +184,8 @@ TEST(Step, ZeroIsNeverIssued)
 TEST(Step, SameTickCountsOn)
 {
     const WordShape shape = plain_shape();
-    const Word last = word_of(shape, 0, 1000, 17);
-    const Draw d = step(last, shape, {1000, 5, no_word, unbounded}, one);
+    const Word last = word_of(shape, 0, Tick{1000}, 17);
+    const Draw d = step(last, shape, {Tick{1000}, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, last + 1);
 }
@@ -191,18 +193,19 @@ TEST(Step, SameTickCountsOn)
 TEST(Step, LaterTickBeginsAnew)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {1001, 5, no_word, unbounded}, one);
+    const Draw d =
+        step(word_of(shape, 0, Tick{1000}, 17), shape, {Tick{1001}, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
-    EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
+    EXPECT_EQ(d.word, word_of(shape, 0, Tick{1001}, 0));
 }
 
 TEST(Step, FullSequenceCarriesIntoTheTick)
 {
     const WordShape shape = plain_shape();
-    const Draw d =
-        step(last_word_of_tick(shape, 0, 1000), shape, {1000, 5, no_word, unbounded}, one);
+    const Draw d = step(last_word_of_tick(shape, 0, Tick{1000}), shape,
+                        {Tick{1000}, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
-    EXPECT_EQ(d.word, word_of(shape, 0, 1001, 0));
+    EXPECT_EQ(d.word, word_of(shape, 0, Tick{1001}, 0));
 }
 
 TEST(Step, NeverFurtherThanAhead)
@@ -211,7 +214,7 @@ TEST(Step, NeverFurtherThanAhead)
     Word last = no_word;
     uint64_t issued = 0;
     for (;;) {
-        const Limits limits = {1000, 5, no_word, unbounded};
+        const Limits limits = {Tick{1000}, 5, no_word, unbounded};
         const Draw d = step(last, shape, limits, {1000, false});
         check_draw(last, shape, limits, {1000, false}, d);
         if (d.verdict != Verdict::issue) {
@@ -223,17 +226,17 @@ TEST(Step, NeverFurtherThanAhead)
         last = d.word + d.count - 1;
     }
     EXPECT_EQ(issued, 6 * 4096u); // the tick of now, and the five that follow
-    EXPECT_EQ(last, last_word_of_tick(shape, 0, 1005));
+    EXPECT_EQ(last, last_word_of_tick(shape, 0, Tick{1005}));
     // One tick later there is room for one more tick.
-    EXPECT_EQ(step(last, shape, {1001, 5, no_word, unbounded}, one).word,
-              word_of(shape, 0, 1006, 0));
+    EXPECT_EQ(step(last, shape, {Tick{1001}, 5, no_word, unbounded}, one).word,
+              word_of(shape, 0, Tick{1006}, 0));
 }
 
 TEST(Step, AheadOfZero)
 {
     const WordShape shape = plain_shape();
-    const Draw d =
-        step(last_word_of_tick(shape, 0, 1000), shape, {1000, 0, no_word, unbounded}, one);
+    const Draw d = step(last_word_of_tick(shape, 0, Tick{1000}), shape,
+                        {Tick{1000}, 0, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 1u);
 }
@@ -241,8 +244,8 @@ TEST(Step, AheadOfZero)
 TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord)
 {
     for (const WordShape& shape : {plain_shape(), back_shape()}) {
-        const Word last = word_of(shape, 0, 1000, 17);
-        const Draw d = step(last, shape, {995, 5, no_word, unbounded}, one);
+        const Word last = word_of(shape, 0, Tick{1000}, 17);
+        const Draw d = step(last, shape, {Tick{995}, 5, no_word, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue);
         EXPECT_EQ(d.word, last + 1);
     }
@@ -251,7 +254,8 @@ TEST(Step, ClockThatWentBackALittleGoesOnFromTheLastWord)
 TEST(Step, ClockThatWentBackFarWaits)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(word_of(shape, 0, 1000, 17), shape, {900, 5, no_word, unbounded}, one);
+    const Draw d =
+        step(word_of(shape, 0, Tick{1000}, 17), shape, {Tick{900}, 5, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 95u);
 }
@@ -259,9 +263,9 @@ TEST(Step, ClockThatWentBackFarWaits)
 TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp)
 {
     const WordShape shape = back_shape();
-    Word last = word_of(shape, 0, 1000000, 17);
+    Word last = word_of(shape, 0, Tick{1000000}, 17);
     for (uint64_t back = 1; back <= shape.max_back; back++) {
-        const uint64_t now = 1000000 - back * 1000;
+        const Tick now{1000000 - back * 1000};
         const Draw d = step(last, shape, {now, 5, no_word, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue);
         EXPECT_EQ(word_back(shape, d.word), back);
@@ -273,7 +277,7 @@ TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp)
         EXPECT_EQ(next.word, d.word + 1);
         last = next.word;
     }
-    const Draw d = step(last, shape, {500000, 5, no_word, unbounded}, one);
+    const Draw d = step(last, shape, {Tick{500000}, 5, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(word_back(shape, d.word), shape.max_back);
 }
@@ -281,8 +285,8 @@ TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp)
 TEST(Step, FullTicksDoNotRaiseBack)
 {
     const WordShape shape = back_shape();
-    const Draw d =
-        step(last_word_of_tick(shape, 0, 1005), shape, {1000, 5, no_word, unbounded}, one);
+    const Draw d = step(last_word_of_tick(shape, 0, Tick{1005}), shape,
+                        {Tick{1000}, 5, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(word_back(shape, d.word), 0u);
 }
@@ -297,8 +301,9 @@ TEST(Step, SessionsThatRunFurtherAheadDoNotRaiseBack)
     for (uint64_t now = 1000000; now < 1100000; now += 1500) {
         for (const uint64_t ahead : {far, near}) {
             for (;;) {
-                const Draw d = step(last, shape, {now, ahead, no_word, unbounded, others_ahead},
-                                    {UINT32_MAX, false});
+                const Draw d =
+                    step(last, shape, {Tick{now}, ahead, no_word, unbounded, others_ahead},
+                         {UINT32_MAX, false});
                 if (d.verdict != Verdict::issue) {
                     ASSERT_EQ(d.verdict, Verdict::wait);
                     break;
@@ -314,7 +319,7 @@ TEST(Step, SessionsThatRunFurtherAheadDoNotRaiseBack)
     EXPECT_GT(issued[0], 10u);
     EXPECT_GT(issued[1], 10u);
     // A clock that was set back further than anybody runs ahead still does.
-    const uint64_t now = word_tick(shape, last) - far - 1;
+    const Tick now{tick_number(word_tick(shape, last)) - far - 1};
     EXPECT_EQ(word_back(shape, step(last, shape, {now, near, no_word, unbounded, far}, one).word),
               1u);
     EXPECT_EQ(step(last, shape, {now + 1, near, no_word, unbounded, far}, one).verdict,
@@ -324,9 +329,10 @@ TEST(Step, SessionsThatRunFurtherAheadDoNotRaiseBack)
 TEST(Step, HorizonFarAheadOfTheClockRaisesBack)
 {
     const WordShape shape = back_shape();
-    const Draw d = step(no_word, shape, {900, 5, word_of(shape, 1, 1000, 0), unbounded}, one);
+    const Draw d =
+        step(no_word, shape, {Tick{900}, 5, word_of(shape, 1, Tick{1000}, 0), unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
-    EXPECT_EQ(d.word, word_of(shape, 2, 900, 0));
+    EXPECT_EQ(d.word, word_of(shape, 2, Tick{900}, 0));
 }
 
 // A clock that was once at the end of the layout: the words of this count are used up, those of the
@@ -339,9 +345,9 @@ TEST(Step, BackIsRaisedAfterTheLastTick)
           "back:2 time:41:1ms node:8 sequence:12"}) {
         const WordShape shape = word_shape(parsed(text));
         const Draw d = step(last_word_of_tick(shape, 0, shape.max_tick), shape,
-                            {900, 5, no_word, unbounded}, one);
+                            {Tick{900}, 5, no_word, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue) << text;
-        EXPECT_EQ(d.word, word_of(shape, 1, 900, 0)) << text;
+        EXPECT_EQ(d.word, word_of(shape, 1, Tick{900}, 0)) << text;
     }
 }
 
@@ -351,13 +357,13 @@ TEST(Step, BlockInOneTickIsContiguous)
     for (const uint64_t used :
          {uint64_t{0}, uint64_t{1}, uint64_t{17}, uint64_t{4094}, uint64_t{4095}}) {
         for (const uint32_t count : {1u, 2u, 4000u, 4095u, 4096u}) {
-            const Word last = word_of(shape, 0, 1000, used);
-            const Limits limits = {1000, 5, no_word, unbounded};
+            const Word last = word_of(shape, 0, Tick{1000}, used);
+            const Limits limits = {Tick{1000}, 5, no_word, unbounded};
             const Want want = {count, true};
             const Draw d = step(last, shape, limits, want);
             ASSERT_EQ(d.verdict, Verdict::issue);
             check_draw(last, shape, limits, want, d);
-            EXPECT_EQ(word_tick(shape, d.word), used + count < 4096 ? 1000u : 1001u);
+            EXPECT_EQ(word_tick(shape, d.word), used + count < 4096 ? Tick{1000} : Tick{1001});
         }
     }
 }
@@ -365,11 +371,12 @@ TEST(Step, BlockInOneTickIsContiguous)
 TEST(Step, BlockThatMovesPastAheadWaits)
 {
     const WordShape shape = plain_shape();
-    const Draw d =
-        step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, no_word, unbounded}, {96, true});
+    const Draw d = step(word_of(shape, 0, Tick{1005}, 4000), shape,
+                        {Tick{1000}, 5, no_word, unbounded}, {96, true});
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 1u);
-    EXPECT_EQ(step(word_of(shape, 0, 1005, 4000), shape, {1000, 5, no_word, unbounded}, {95, true})
+    EXPECT_EQ(step(word_of(shape, 0, Tick{1005}, 4000), shape, {Tick{1000}, 5, no_word, unbounded},
+                   {95, true})
                   .verdict,
               Verdict::issue);
 }
@@ -377,32 +384,34 @@ TEST(Step, BlockThatMovesPastAheadWaits)
 TEST(Step, FirstIsKept)
 {
     const WordShape shape = plain_shape();
-    const Word first = word_of(shape, 0, 1003, 5);
-    EXPECT_EQ(step(no_word, shape, {1000, 5, first, unbounded}, one).word, first);
-    EXPECT_EQ(step(first + 7, shape, {1000, 5, first, unbounded}, one).word, first + 8);
-    EXPECT_EQ(step(no_word, shape, {1000, 2, first, unbounded}, one).verdict, Verdict::wait);
+    const Word first = word_of(shape, 0, Tick{1003}, 5);
+    EXPECT_EQ(step(no_word, shape, {Tick{1000}, 5, first, unbounded}, one).word, first);
+    EXPECT_EQ(step(first + 7, shape, {Tick{1000}, 5, first, unbounded}, one).word, first + 8);
+    EXPECT_EQ(step(no_word, shape, {Tick{1000}, 2, first, unbounded}, one).verdict, Verdict::wait);
 }
 
 TEST(Step, LastIsKept)
 {
     const WordShape shape = plain_shape();
-    const Word last = word_of(shape, 0, 1000, 17);
-    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last}, one).verdict, Verdict::extend);
-    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last}, one).word, last + 1);
-    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 1}, one).verdict, Verdict::issue);
+    const Word last = word_of(shape, 0, Tick{1000}, 17);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 5, no_word, last}, one).verdict, Verdict::extend);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 5, no_word, last}, one).word, last + 1);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 5, no_word, last + 1}, one).verdict, Verdict::issue);
     // Fewer than wanted, but never past the horizon; a block is all or nothing.
-    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 3}, {10, false}).count, 3u);
-    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 3}, {10, true}).verdict, Verdict::extend);
-    EXPECT_EQ(step(last, shape, {1000, 5, no_word, last + 10}, {10, true}).count, 10u);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 5, no_word, last + 3}, {10, false}).count, 3u);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 5, no_word, last + 3}, {10, true}).verdict,
+              Verdict::extend);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 5, no_word, last + 10}, {10, true}).count, 10u);
 }
 
 TEST(Step, BothLimitsBoundACount)
 {
     const WordShape shape = plain_shape();
-    const Word last = word_of(shape, 0, 1000, 4094);
-    EXPECT_EQ(step(last, shape, {1000, 0, no_word, unbounded}, {10, false}).count, 1u);
-    EXPECT_EQ(step(last, shape, {1000, 1, no_word, unbounded}, {10, false}).count, 10u);
-    EXPECT_EQ(step(last, shape, {1000, 1, no_word, unbounded}, {UINT32_MAX, false}).count, 4097u);
+    const Word last = word_of(shape, 0, Tick{1000}, 4094);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 0, no_word, unbounded}, {10, false}).count, 1u);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 1, no_word, unbounded}, {10, false}).count, 10u);
+    EXPECT_EQ(step(last, shape, {Tick{1000}, 1, no_word, unbounded}, {UINT32_MAX, false}).count,
+              4097u);
 }
 
 TEST(Step, ExhaustedAtTheEnd)
@@ -411,7 +420,7 @@ TEST(Step, ExhaustedAtTheEnd)
     const Word end = last_word_of_tick(shape, 0, shape.max_tick);
     EXPECT_EQ(step(no_word, shape, {shape.max_tick + 1, 5, no_word, unbounded}, one).verdict,
               Verdict::exhausted);
-    EXPECT_EQ(step(no_word, shape, {UINT64_MAX - 5, 5, no_word, unbounded}, one).verdict,
+    EXPECT_EQ(step(no_word, shape, {Tick{UINT64_MAX - 5}, 5, no_word, unbounded}, one).verdict,
               Verdict::exhausted);
     EXPECT_EQ(step(end, shape, {shape.max_tick, 5, no_word, unbounded}, one).verdict,
               Verdict::exhausted);
@@ -441,14 +450,15 @@ TEST(Step, WordOf64BitsDoesNotWrapAround)
         EXPECT_EQ(step(end, shape, {shape.max_tick, 5, end, unbounded}, one).verdict,
                   Verdict::exhausted)
             << text;
-        EXPECT_EQ(step(end, shape, {3, 5, no_word, unbounded}, one).verdict, Verdict::exhausted)
+        EXPECT_EQ(step(end, shape, {Tick{3}, 5, no_word, unbounded}, one).verdict,
+                  Verdict::exhausted)
             << text;
         EXPECT_EQ(step(end - 1, shape, limits, {2, true}).verdict, Verdict::exhausted) << text;
         const uint64_t all = max_sequence(shape) + 1;
         EXPECT_EQ(step(end - all, shape, limits, {static_cast<uint32_t>(all), true}).word,
                   end - all + 1)
             << text;
-        EXPECT_EQ(step(end, shape, {0, UINT64_MAX - 1, no_word, unbounded}, one).verdict,
+        EXPECT_EQ(step(end, shape, {Tick{0}, UINT64_MAX - 1, no_word, unbounded}, one).verdict,
                   Verdict::exhausted)
             << text;
     }
