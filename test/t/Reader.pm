@@ -67,6 +67,7 @@ sub talk
 		HOME => "$self->{dir}/home",
 		PGDATABASE => 'shop',
 		PGDATA => $node->data_dir,
+		PGCTLTIMEOUT => $PostgreSQL::Test::Utils::timeout_default,
 		PGTZ => 'UTC');
 	delete $ENV{$_} for qw(PGOPTIONS PGAPPNAME PAGER COLUMNS);
 	$talk->{timer} = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default);
