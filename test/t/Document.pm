@@ -83,17 +83,18 @@ sub blocks
 # these days. The page tells which it is, for what is printed may look like a number or a word.
 my $time = qr/[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?/;
 my $moment = qr/\b\d{4}-\d\d-\d\d$time?(?![\w.])/;
-my $varies = qr/(?<uuid>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)
-	|(?<sealed>(?<![\w.])(?=[a-v]*\d)(?=\d*[a-v])[0-9a-v]{13,14}(?![\w.]))
-	|(?<id>(?<![\w.-])-?\d{15,20}(?![\w.]))
-	|(?<length>\b(?:\d+\ days?\ )?\d+:\d\d:\d\d\.\d+\b)
-	|(?<place>\b[0-9A-F]{1,8}\/[0-9A-F]{5,8}\b)/x;
+my $whole_length = qr/(?:\d+ days? )?\d+:\d\d:\d\d/;
 my %printed = (
 	uuid => qr/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/,
 	sealed => qr/[0-9a-v]{13,14}/,
 	id => qr/-?\d{15,20}/,
-	length => qr/(?:\d+ days? )?\d+:\d\d:\d\d(?:\.\d+)?/,
+	length => qr/$whole_length(?:\.\d+)?/,
 	place => qr{[0-9A-F]{1,8}/[0-9A-F]{5,8}});
+my $varies = qr/(?<uuid>\b$printed{uuid}\b)
+	|(?<sealed>(?<![\w.])(?=[a-v]*\d)(?=\d*[a-v])$printed{sealed}(?![\w.]))
+	|(?<id>(?<![\w.-])$printed{id}(?![\w.]))
+	|(?<length>\b$whole_length\.\d+\b)
+	|(?<place>\b$printed{place}\b)/x;
 
 # The lines that count
 sub lines
