@@ -46,8 +46,7 @@ void limit_to_lease(Generator& g)
         return;
     }
     g.limits.first = Max(g.limits.first, word_of(g.shape, 0, g.lease.first_tick, 0));
-    g.limits.last = Min(g.limits.last, word_of(g.shape, g.shape.max_back, g.lease.last_tick,
-                                               max_sequence(g.shape)));
+    g.limits.last = Min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.lease.last_tick));
 }
 
 // Decodes the shared bound and floor.
@@ -55,13 +54,12 @@ void set_limits(Generator& g, Stamp bound)
 {
     pg_read_barrier();
     const Stamp floor = published_floor(g.horizon, g.kind);
-    const uint64_t all = max_sequence(g.shape);
     // Another layout of the database may have counted further back than this one can.
     auto last_at = [&](Stamp stamp, int64_t us) {
         return stamp_back(stamp) > g.shape.max_back
-                   ? word_of(g.shape, g.shape.max_back, g.shape.max_tick, all)
-                   : word_of(g.shape, stamp_back(stamp),
-                             clamp_tick(g.shape, tick_of_us(g.layout, us)), all);
+                   ? last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick)
+                   : last_of_tick(g.shape, stamp_back(stamp),
+                                  clamp_tick(g.shape, tick_of_us(g.layout, us)));
     };
     // The first tick that begins after the floor.
     const Word last_before = last_at(floor, stamp_us(floor));

@@ -113,7 +113,7 @@ Word close_others(SlotTable& table, const SlotKey& key, const IdBits& bits, cons
         const Word issued = word == closed_word ? other.word_before : word;
         other.word_before = issued;
         if (issued != no_word) {
-            last = Max(last, word_of(shape, 0, slot_tick(other.key, issued), max_sequence(shape)));
+            last = Max(last, last_of_tick(shape, 0, slot_tick(other.key, issued)));
         }
     }
     return last;

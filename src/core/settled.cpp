@@ -47,13 +47,12 @@ Word skipped_word(const WordShape& shape, Word furthest, Tick now)
 
 Word within_layout(const WordShape& shape, Word word)
 {
-    const uint64_t all = max_sequence(shape);
-    const Word last = word_of(shape, shape.has_back ? shape.max_back : 0, shape.max_tick, all);
+    const Word last = last_of_tick(shape, shape.has_back ? shape.max_back : 0, shape.max_tick);
     if (word >= last) {
         return last;
     }
     return word_tick(shape, word) > shape.max_tick
-               ? word_of(shape, word_back(shape, word), shape.max_tick, all)
+               ? last_of_tick(shape, word_back(shape, word), shape.max_tick)
                : word;
 }
 

@@ -44,7 +44,7 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     if (limits.now > shape.max_tick || back > shape.max_back) {
         return {Verdict::exhausted, 0, start, 0};
     }
-    const Word end = word_of(shape, back, shape.max_tick, last_of_sequence);
+    const Word end = last_of_tick(shape, back, shape.max_tick);
     if (!raise && (last >= end || start > end)) {
         return {Verdict::exhausted, 0, start, 0};
     }
@@ -63,8 +63,7 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     if (tick > highest_tick) {
         return {Verdict::wait, 0, word, tick - highest_tick};
     }
-    const Word highest =
-        std::min(word_of(shape, back, highest_tick, last_of_sequence), limits.last);
+    const Word highest = std::min(last_of_tick(shape, back, highest_tick), limits.last);
     const uint64_t needed = want.in_one_tick ? want.count - 1 : 0;
     if (word > highest || highest - word < needed) {
         return {Verdict::extend, 0, word, 0};

@@ -76,7 +76,12 @@ inline uint64_t word_back(const WordShape& shape, Word word)
     return shape.has_back ? word_number(word) >> (shape.sequence_bits + shape.tick_bits) : 0;
 }
 
-// The last word of the tick of `word`.
+// The last word of a tick, and of the tick of a word.
+inline Word last_of_tick(const WordShape& shape, uint64_t back, Tick tick)
+{
+    return word_of(shape, back, tick, max_sequence(shape));
+}
+
 inline Word last_of_tick(const WordShape& shape, Word word)
 {
     return Word{word_number(word) | max_sequence(shape)};

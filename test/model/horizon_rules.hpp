@@ -50,8 +50,7 @@ protected:
     Word last_word(int i, Stamp stamp, int64_t us) const
     {
         const int64_t tick = std::max<int64_t>(tick_of_us(layout_[slot(i)], us), 0);
-        return word_of(shape_[slot(i)], stamp_back(stamp), static_cast<Tick>(tick),
-                       max_sequence(shape_[slot(i)]));
+        return last_of_tick(shape_[slot(i)], stamp_back(stamp), static_cast<Tick>(tick));
     }
 
     // generator.cpp, set_limits() and set_clock().

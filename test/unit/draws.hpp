@@ -23,11 +23,6 @@ inline WordShape back_shape()
     return word_shape(parsed("time:41:1ms node:8 back:2 sequence:12"));
 }
 
-inline Word last_word_of_tick(const WordShape& shape, uint64_t back, Tick tick)
-{
-    return word_of(shape, back, tick, max_sequence(shape));
-}
-
 // What holds of every draw, whatever the arguments.
 inline void check_draw(Word last, const WordShape& shape, const Limits& limits, Want want,
                        const Draw& d)

@@ -82,8 +82,8 @@ TEST(Step, LongRandomLife)
                 highest = last = d.word + d.count - 1;
             } else if (d.verdict == Verdict::extend) {
                 const Tick tick = word_tick(shape, d.word) + up_to(random, 3);
-                limits.last = last_word_of_tick(shape, word_back(shape, d.word),
-                                                tick < shape.max_tick ? tick : shape.max_tick);
+                limits.last = last_of_tick(shape, word_back(shape, d.word),
+                                           tick < shape.max_tick ? tick : shape.max_tick);
             } else if (d.verdict == Verdict::wait) {
                 // A layout with a back field waits only because ticks are full or back is used up.
                 ASSERT_TRUE(!shape.has_back || word_back(shape, before) == shape.max_back ||

@@ -202,8 +202,8 @@ TEST(Step, LaterTickBeginsAnew)
 TEST(Step, FullSequenceCarriesIntoTheTick)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(last_word_of_tick(shape, 0, Tick{1000}), shape,
-                        {Tick{1000}, 5, no_word, unbounded}, one);
+    const Draw d =
+        step(last_of_tick(shape, 0, Tick{1000}), shape, {Tick{1000}, 5, no_word, unbounded}, one);
     ASSERT_EQ(d.verdict, Verdict::issue);
     EXPECT_EQ(d.word, word_of(shape, 0, Tick{1001}, 0));
 }
@@ -226,7 +226,7 @@ TEST(Step, NeverFurtherThanAhead)
         last = d.word + d.count - 1;
     }
     EXPECT_EQ(issued, 6 * 4096u); // the tick of now, and the five that follow
-    EXPECT_EQ(last, last_word_of_tick(shape, 0, Tick{1005}));
+    EXPECT_EQ(last, last_of_tick(shape, 0, Tick{1005}));
     // One tick later there is room for one more tick.
     EXPECT_EQ(step(last, shape, {Tick{1001}, 5, no_word, unbounded}, one).word,
               word_of(shape, 0, Tick{1006}, 0));
@@ -235,8 +235,8 @@ TEST(Step, NeverFurtherThanAhead)
 TEST(Step, AheadOfZero)
 {
     const WordShape shape = plain_shape();
-    const Draw d = step(last_word_of_tick(shape, 0, Tick{1000}), shape,
-                        {Tick{1000}, 0, no_word, unbounded}, one);
+    const Draw d =
+        step(last_of_tick(shape, 0, Tick{1000}), shape, {Tick{1000}, 0, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(d.too_far, 1u);
 }
@@ -285,8 +285,8 @@ TEST(Step, ClockThatWentBackFarRaisesBackUntilItIsUsedUp)
 TEST(Step, FullTicksDoNotRaiseBack)
 {
     const WordShape shape = back_shape();
-    const Draw d = step(last_word_of_tick(shape, 0, Tick{1005}), shape,
-                        {Tick{1000}, 5, no_word, unbounded}, one);
+    const Draw d =
+        step(last_of_tick(shape, 0, Tick{1005}), shape, {Tick{1000}, 5, no_word, unbounded}, one);
     EXPECT_EQ(d.verdict, Verdict::wait);
     EXPECT_EQ(word_back(shape, d.word), 0u);
 }
@@ -344,7 +344,7 @@ TEST(Step, BackIsRaisedAfterTheLastTick)
           "time:42:1ms node:8 back:2 sequence:12", // they stop before the sign bit
           "back:2 time:41:1ms node:8 sequence:12"}) {
         const WordShape shape = word_shape(parsed(text));
-        const Draw d = step(last_word_of_tick(shape, 0, shape.max_tick), shape,
+        const Draw d = step(last_of_tick(shape, 0, shape.max_tick), shape,
                             {Tick{900}, 5, no_word, unbounded}, one);
         ASSERT_EQ(d.verdict, Verdict::issue) << text;
         EXPECT_EQ(d.word, word_of(shape, 1, Tick{900}, 0)) << text;
@@ -417,7 +417,7 @@ TEST(Step, BothLimitsBoundACount)
 TEST(Step, ExhaustedAtTheEnd)
 {
     const WordShape shape = plain_shape();
-    const Word end = last_word_of_tick(shape, 0, shape.max_tick);
+    const Word end = last_of_tick(shape, 0, shape.max_tick);
     EXPECT_EQ(step(no_word, shape, {shape.max_tick + 1, 5, no_word, unbounded}, one).verdict,
               Verdict::exhausted);
     EXPECT_EQ(step(no_word, shape, {Tick{UINT64_MAX - 5}, 5, no_word, unbounded}, one).verdict,
@@ -441,7 +441,7 @@ TEST(Step, WordOf64BitsDoesNotWrapAround)
           "back:7 time:26:1s sequence:31 cipher=sparx64"}) {
         const Layout layout = parsed(text);
         const WordShape shape = word_shape(layout);
-        const Word end = last_word_of_tick(shape, shape.max_back, shape.max_tick);
+        const Word end = last_of_tick(shape, shape.max_back, shape.max_tick);
         ASSERT_EQ(end, highest_word) << text;
         const Limits limits = {shape.max_tick, 0, no_word, unbounded};
         EXPECT_EQ(step(end - 1, shape, limits, one).word, end) << text;
