@@ -63,14 +63,16 @@ $node->restart;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 write_file("$dir/names.sql", "INSERT INTO ids SELECT flake_next('snowflake') FROM generate_series(1, 1000);\n" x 3000, 0644);
 $node->safe_psql('names', 'CREATE TABLE ids (id bigint)');
-my @errors = ('') x 2;
+my @errors = ('') x 3;
+my $endless = q{SELECT count(flake_next('snowflake')) FROM (SELECT generate_series(1, 2000000000)) AS g};
+my @commands = ([ '-f', "$dir/names.sql" ], [ '-f', "$dir/names.sql" ], [ '-c', "SET statement_timeout = '60s'", '-c', $endless ]);
 my @sessions = map { my $err = \$errors[$_];
-	IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('names'), '-f', "$dir/names.sql" ], '<', \undef, '2>', $err) } 0, 1;
+	IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('names'), @{ $commands[$_] } ], '<', \undef, '2>', $err) } 0 .. 2;
 $node->poll_query_until('names', 'SELECT count(*) > 20000 FROM ids') or die;
 my @drawn = draw_at_once($node, map { [ 'configured', 'SELECT flake_next() FROM generate_series(1, 50000)' ] } 1 .. 4);
 $_->finish for @sessions;
-like($errors[$_], qr/ERROR:  layout "snowflake" on node 0 can make the same ids as layout "\Q$wide\E" on node 0/, 'a call that draws meanwhile is refused')
-  for 0, 1;
+like($errors[$_], qr/ERROR:  layout "snowflake" on node 0 can make the same ids as layout "\Q$wide\E" on node 0/, 'a call that draws meanwhile is refused, in the midst of a statement too')
+  for 0 .. 2;
 like(refusal($node, q{SELECT flake_next('snowflake')}, database => 'names'), qr/^55000: layout "snowflake" on node 0 can make the same/, 'and so are later ones');
 $node->safe_psql('names', "\\copy ids TO '$dir/names'");
 is(counts(@drawn), '200000 of 200000', 'all that the configured layout draws are distinct');
