@@ -21,8 +21,9 @@ constexpr int64_t wait_margin_us = 2 * us_per_s;
 // Between two looks at a lease that the keeper is to take.
 constexpr int64_t lease_nap_us = 5 * us_per_ms;
 
-// Past half of flakeid.max_ahead a session that draws several ids at once gets at most one of so
-// many parts of what the layout allows. So those who draw one at a time need not wait for it.
+// Past half of what flakeid.max_ahead and the horizon leave, a session that draws several ids at
+// once gets at most one of so many parts of what the layout allows. So those who draw one at a time
+// need not wait for it.
 constexpr int64_t part_of_several = 64;
 
 // When this session may draw several again.
@@ -102,8 +103,11 @@ void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 // True when several ids lie so far ahead that others should come first.
 bool crowds_others(const Generator& g, const Draw& d)
 {
-    return d.count > 1 && settings.when_ahead == WhenAhead::wait &&
-           word_tick(g.shape, d.word) > g.limits.now + g.limits.ahead / 2;
+    if (d.count == 1 || settings.when_ahead != WhenAhead::wait) {
+        return false;
+    }
+    const uint64_t to_horizon = g.early.end > g.limits.now ? g.early.end - g.limits.now : 0;
+    return word_tick(g.shape, d.word) > g.limits.now + Min(g.limits.ahead, to_horizon) / 2;
 }
 
 void let_others_first(const Generator& g, const Draw& d, int64_t now_us)

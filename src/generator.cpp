@@ -71,6 +71,7 @@ void set_limits(Generator& g, Stamp bound)
     g.limits.last = last_at(bound, stamp_us(bound));
     g.early.word = last_at(bound, stamp_us(bound) - early_extension_us);
     g.early.next_us = 0;
+    g.early.end = word_tick(g.shape, g.limits.last);
     g.bound = bound;
     if (g.cache.next < g.limits.first) {
         drop_cache(g);

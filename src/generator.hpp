@@ -24,6 +24,7 @@ struct TickNow {
 struct EarlyExtension {
     Word word;       // past this one
     int64_t next_us; // and not before this moment
+    Tick end;        // the last one that the horizon allows
 };
 
 // Words that flakeid.cache reserved and that have not been issued yet.

@@ -11,19 +11,53 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($victims, $others, $seconds) = (10, 20, 3);
+my ($victims, $others, $seconds) = (10, 20, 5);
 my $huge = 2147483647;
-my $node = server('neighbours', 'max_connections = 60');
-$node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
-for my $i (1 .. 4)
-{
-	$node->safe_psql('postgres', "CREATE DATABASE d$i");
-	$node->safe_psql("d$i", 'CREATE EXTENSION flakeid');
-}
 my $dir = PostgreSQL::Test::Utils::tempdir();
-my $ids = sub { return $node->safe_psql('postgres', 'SELECT issued FROM flake_stats') };
+
+# A server with four databases for whoever lives there.
+sub neighbourhood
+{
+	my ($name) = @_;
+	my $node = server($name, 'max_connections = 60');
+	$node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
+	for my $i (1 .. 4)
+	{
+		$node->safe_psql('postgres', "CREATE DATABASE d$i");
+		$node->safe_psql("d$i", 'CREATE EXTENSION flakeid');
+	}
+	return $node;
+}
+
+sub scripts
+{
+	my ($name, @statements) = @_;
+	return [ map { write_file("$dir/$name$_", "$statements[$_];\n", 0644) } 0 .. $#statements ];
+}
+my %neighbours = (
+	honest => scripts('honest', 'SELECT flake_next()'),
+	blocks => scripts('block', 'SELECT flake_block(4096) FROM generate_series(1, 5)'),
+	attacks => scripts('attack',
+		"SELECT flake_next_many($huge) LIMIT 1",
+		"SELECT flake_next_many($huge, 'twitter') LIMIT 1",
+		"SELECT flake_next_many($huge) FROM generate_series(1, 1000) LIMIT 1",
+		"BEGIN; DECLARE c CURSOR FOR SELECT flake_next_many($huge); FETCH 2 FROM c; COMMIT",
+		"BEGIN; DECLARE c SCROLL CURSOR FOR SELECT flake_next_many(100000); FETCH 10 FROM c; COMMIT",
+		'SELECT flake_block(4096)',
+		q{SELECT flake_block(4096, 'twitter') FROM generate_series(1, 5)},
+		'SELECT count(*) FROM flake_next_many(100000)',
+		'SELECT count(flake_next()) FROM generate_series(1, 100000)',
+		'SELECT (SELECT count(*) FROM flake_layouts WHERE CASE WHEN alive AND NOT enciphered THEN flake_next(name) > 0 END)',
+		q{SELECT pg_try_advisory_lock(n) FROM generate_series(1, 1000) n},
+		q{SELECT pg_advisory_lock(hashtextextended('flakeid realm default', 0))},
+		'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(flake_next()) FROM generate_series(1, 1000); ROLLBACK',
+		'SELECT * FROM flake_status',
+		'SELECT count(*) FROM flake_stats, generate_series(1, 1000)'));
+my @kinds = sort keys %neighbours;
+my %server = map { $_ => neighbourhood($_) } @kinds;
 
 # What a statement reserves: no more than twice what its caller takes.
+my $ids = sub { return $server{honest}->safe_psql('postgres', 'SELECT issued FROM flake_stats') };
 for ([ "SELECT flake_next_many($huge) LIMIT 1" => 1 ], [ "SELECT flake_next_many($huge) LIMIT 100" => 200 ],
 	[ "BEGIN; DECLARE c CURSOR FOR SELECT flake_next_many($huge); FETCH 5 FROM c; COMMIT" => 10 ],
 	[ "SELECT FROM generate_series(1, 50) WHERE EXISTS (SELECT flake_next_many($huge))" => 50 ],
@@ -31,70 +65,55 @@ for ([ "SELECT flake_next_many($huge) LIMIT 1" => 1 ], [ "SELECT flake_next_many
 {
 	my ($statement, $most) = @$_;
 	my $before = $ids->();
-	$node->safe_psql('d1', $statement);
+	$server{honest}->safe_psql('d1', $statement);
 	cmp_ok($ids->() - $before, '<=', $most, "$statement: at most $most ids are reserved");
 }
 
-sub scripts
+# Sessions that run a script over and over, each with a thread: a scheduler gives each its share.
+sub drawing
 {
-	my ($name, @statements) = @_;
-	return map { write_file("$dir/$name$_", "$statements[$_];\n", 0644) } 0 .. $#statements;
+	my ($database, $sessions, $time, $script, $out, $err) = @_;
+	return IPC::Run::start([ 'pgbench', '-n', '-c', $sessions, '-j', $sessions, '-T', $time, '-U', 'ordinary', '-f', $script, $database ],
+		'<', \undef, '>', $out, '2>', $err);
 }
-my @honest = scripts('honest', 'SELECT flake_next()');
-my @attacks = scripts('attack',
-	"SELECT flake_next_many($huge) LIMIT 1",
-	"SELECT flake_next_many($huge, 'twitter') LIMIT 1",
-	"SELECT flake_next_many($huge) FROM generate_series(1, 1000) LIMIT 1",
-	"BEGIN; DECLARE c CURSOR FOR SELECT flake_next_many($huge); FETCH 2 FROM c; COMMIT",
-	"BEGIN; DECLARE c SCROLL CURSOR FOR SELECT flake_next_many(100000); FETCH 10 FROM c; COMMIT",
-	'SELECT flake_block(4096)',
-	q{SELECT flake_block(4096, 'twitter') FROM generate_series(1, 5)},
-	'SELECT count(*) FROM flake_next_many(100000)',
-	'SELECT count(flake_next()) FROM generate_series(1, 100000)',
-	'SELECT (SELECT count(*) FROM flake_layouts WHERE CASE WHEN alive AND NOT enciphered THEN flake_next(name) > 0 END)',
-	q{SELECT pg_try_advisory_lock(n) FROM generate_series(1, 1000) n},
-	q{SELECT pg_advisory_lock(hashtextextended('flakeid realm default', 0))},
-	'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(flake_next()) FROM generate_series(1, 1000); ROLLBACK',
-	'SELECT * FROM flake_status',
-	'SELECT count(*) FROM flake_stats, generate_series(1, 1000)');
+my $there = "SELECT count(*) = $others FROM pg_stat_activity WHERE usename = 'ordinary' AND backend_type = 'client backend'";
 
-my @blocks = scripts('block', 'SELECT flake_block(4096) FROM generate_series(1, 5)');
+# Who draws many at once leaves what others need before the horizon can be extended again.
+my $blocks = $server{honest}->background_psql('d2', on_error_stop => 0);
+$blocks->query_until(qr/begun/, "\\echo begun\nSELECT count(flake_block(4096)) FROM generate_series(1, 100000);\n");
+my $of_blocks = q{FROM pg_stat_activity WHERE query ~ '^SELECT count.flake_block' AND state = 'active'};
+$server{honest}->poll_query_until('postgres', "SELECT wait_event = 'Extension' $of_blocks") or die 'it does not wait';
+$server{honest}->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $of_blocks");
+$server{honest}->poll_query_until('postgres', "SELECT count(*) = 0 $of_blocks") or die 'it does not end';
+my $waits = $server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats');
+$server{honest}->safe_psql('d2', 'SELECT flake_next() FROM generate_series(1, 1000)');
+is($server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats'), $waits, 'beside blocks nobody waits for the horizon');
+$blocks->quit;
 
-# Ids that the victims draw beside those scripts, and what errors they get
-sub drawn_beside
+# All kinds at once, each on its server, so that the machine and its scheduler are the same for all.
+my @runs;
+for my $kind (@kinds)
 {
-	my (@scripts) = @_;
-	$node->restart;
-	$node->safe_psql("d$_", 'SELECT flake_next()') for 1 .. 4;
-	my @runs = map { IPC::Run::start([ 'pgbench', '-n', '-c', 1, '-T', 2 * $seconds, '-U', 'ordinary', '-f', $scripts[ $_ % @scripts ],
-			$node->connstr('d' . (1 + $_ % 4)) ], '<', \undef, '>', '/dev/null', '2>', '/dev/null') } 0 .. $others - 1;
-	$node->poll_query_until('postgres', "SELECT count(*) >= $others FROM pg_stat_activity WHERE usename = 'ordinary'");
-	sleep 1;    # the time to run ahead
-	my ($out, $err) = ('', '');
-	IPC::Run::run([ 'pgbench', '-n', '-c', $victims, '-T', $seconds, '-U', 'ordinary', '-f', $honest[0], $node->connstr('d1') ],
-		'<', \undef, '>', \$out, '2>', \$err);
-	my $stats = $node->safe_psql('postgres', 'SELECT waits, ahead_max FROM flake_stats');
-	$_->signal('INT') for @runs;
-	$_->finish for @runs;
-	my ($ids) = $out =~ /number of transactions actually processed: (\d+)/;
-	my ($error) = $err =~ /(ERROR.*)/;
-	note "$ids ids; waits and furthest ahead of the server: $stats";
-	return ($ids // 0, $error // '');
+	my @scripts = @{ $neighbours{$kind} };
+	$server{$kind}->safe_psql("d$_", 'SELECT flake_next()') for 1 .. 4;
+	push @runs, map { drawing($server{$kind}->connstr('d' . (1 + $_ % 4)), 1, 3600, $scripts[ $_ % @scripts ], '/dev/null', '/dev/null') } 0 .. $others - 1;
 }
-
-# In turns, so that whatever else the machine does is the same for all.
-my %neighbours = (honest => \@honest, 'every attack' => \@attacks, blocks => \@blocks);
-my %kept;
-for my $round (1 .. 2)
+$server{$_}->poll_query_until('postgres', $there) or die "$_: not all come" for @kinds;
+sleep 1;    # the time to run ahead
+my (%out, %err, %victims, %kept);
+$victims{$_} = drawing($server{$_}->connstr('d1'), $victims, $seconds, $neighbours{honest}[0], \$out{$_}, \$err{$_}) for @kinds;
+$_->finish for values %victims;
+for my $kind (@kinds)
 {
-	for my $kind (sort keys %neighbours)
-	{
-		my ($ids, $error) = drawn_beside(@{ $neighbours{$kind} });
-		$kept{$kind} += $ids;
-		is($error, '', "beside $kind, round $round: no error");
-	}
+	($kept{$kind}) = $out{$kind} =~ /number of transactions actually processed: (\d+)/;
+	unlike($err{$kind}, qr/ERROR/, "$kind: no error");
+	ok($server{$kind}->poll_query_until('postgres', $there), "$kind: the neighbours are still there");
+	note "$kind: $kept{$kind} ids; waits and furthest ahead of the server: ",
+	  $server{$kind}->safe_psql('postgres', 'SELECT waits, ahead_max FROM flake_stats');
 }
-cmp_ok($kept{$_}, '>=', $kept{honest} / 2, "beside $_ they keep at least half of what honest neighbours leave") for 'blocks', 'every attack';
-$node->stop;
+$_->signal('INT') for @runs;
+$_->finish for @runs;
+cmp_ok($kept{$_}, '>=', $kept{honest} / 2, "$_: the victims keep at least half of what honest neighbours leave") for 'attacks', 'blocks';
+$_->stop for values %server;
 
 done_testing();
