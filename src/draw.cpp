@@ -21,9 +21,8 @@ constexpr int64_t wait_margin_us = 2 * us_per_s;
 // Between two looks at a lease that the keeper is to take.
 constexpr int64_t lease_nap_us = 5 * us_per_ms;
 
-// Past half of what flakeid.max_ahead and the horizon leave, a session that draws several ids at
-// once gets at most one of so many parts of what the layout allows. So those who draw one at a time
-// need not wait for it.
+// Past what it leaves to others, a session that draws several ids at once gets at most one of so
+// many parts of what the layout allows. So those who draw one at a time need not wait for it.
 constexpr int64_t part_of_several = 64;
 
 // When this session may draw several again.
@@ -100,14 +99,30 @@ void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
     nap(Max(lease_nap_us, waiting.us() / 4));
 }
 
-// True when several ids lie so far ahead that others should come first.
-bool crowds_others(const Generator& g, const Draw& d)
+// The last word that several ids at once may take freely: half of flakeid.max_ahead and the end of
+// the horizon, or half of what is left of it, are for others.
+Word last_of_several(const Generator& g, uint64_t back)
 {
-    if (d.count == 1 || settings.when_ahead != WhenAhead::wait) {
+    const Tick now = g.limits.now;
+    const Tick end = Max(word_tick(g.shape, g.limits.last), now);
+    auto last_in = [&](uint64_t ticks) {
+        return last_of_tick(g.shape, back, Min(now + ticks, g.shape.max_tick));
+    };
+    return Min(last_in(g.limits.ahead / 2), Max(g.spared, last_in((end - now) / 2)));
+}
+
+// Narrows a draw of several ids to what it may take freely. True when that is nothing: others
+// should come first, and the draw is of one tick.
+bool crowds_others(const Generator& g, Draw* d)
+{
+    if (d->count == 1 || settings.when_ahead != WhenAhead::wait) {
         return false;
     }
-    const uint64_t to_horizon = g.early.end > g.limits.now ? g.early.end - g.limits.now : 0;
-    return word_tick(g.shape, d.word) > g.limits.now + Min(g.limits.ahead, to_horizon) / 2;
+    const Word last = last_of_several(g, word_back(g.shape, d->word));
+    const bool crowds = d->word > last;
+    const Word end = crowds ? last_of_tick(g.shape, d->word) : last;
+    d->count = static_cast<uint32_t>(Min(d->count, end - d->word + 1));
+    return crowds;
 }
 
 void let_others_first(const Generator& g, const Draw& d, int64_t now_us)
@@ -253,9 +268,9 @@ Draw draw(Generator& g, Want want)
             }
             continue;
         }
-        const Draw d = attempt.draw;
+        Draw d = attempt.draw;
         const int64_t now_us = attempt.now_us;
-        const bool crowded = crowds_others(g, d);
+        const bool crowded = crowds_others(g, &d);
         if (unlikely(crowded && now_us < several_from_us &&
                      several_from_us - now_us <= settings.max_ahead_us / 2)) {
             waiting.begin();

@@ -24,7 +24,6 @@ struct TickNow {
 struct EarlyExtension {
     Word word;       // past this one
     int64_t next_us; // and not before this moment
-    Tick end;        // the last one that the horizon allows
 };
 
 // Words that flakeid.cache reserved and that have not been issued yet.
@@ -69,6 +68,7 @@ struct Generator {
     Limits limits;
     Word after_floor; // the lowest word of this database, whatever the lease
     EarlyExtension early;
+    Word spared; // what lies above it is left to those who draw one id at a time
     Cache cache;
     HeldLease lease;
     Span granted;  // by flakeid.node
