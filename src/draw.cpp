@@ -113,16 +113,16 @@ Word last_of_several(const Generator& g, uint64_t back)
 
 // Narrows a draw of several ids to what it may take freely. True when that is nothing: others
 // should come first, and the draw is of one tick.
-bool crowds_others(const Generator& g, Draw* d)
+bool give_way(const Generator& g, Draw* d)
 {
     if (d->count == 1 || settings.when_ahead != WhenAhead::wait) {
         return false;
     }
     const Word last = last_of_several(g, word_back(g.shape, d->word));
-    const bool crowds = d->word > last;
-    const Word end = crowds ? last_of_tick(g.shape, d->word) : last;
+    const bool crowded = d->word > last;
+    const Word end = crowded ? last_of_tick(g.shape, d->word) : last;
     d->count = static_cast<uint32_t>(Min(d->count, end - d->word + 1));
-    return crowds;
+    return crowded;
 }
 
 void let_others_first(const Generator& g, const Draw& d, int64_t now_us)
@@ -270,7 +270,7 @@ Draw draw(Generator& g, Want want)
         }
         Draw d = attempt.draw;
         const int64_t now_us = attempt.now_us;
-        const bool crowded = crowds_others(g, &d);
+        const bool crowded = give_way(g, &d);
         if (unlikely(crowded && now_us < several_from_us &&
                      several_from_us - now_us <= settings.max_ahead_us / 2)) {
             waiting.begin();
