@@ -99,18 +99,6 @@ void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
     nap(Max(lease_nap_us, waiting.us() / 4));
 }
 
-// The last word that several ids at once may take freely: half of flakeid.max_ahead and the end of
-// the horizon, or half of what is left of it, are for others.
-Word last_of_several(const Generator& g, uint64_t back)
-{
-    const Tick now = g.limits.now;
-    const Tick end = Max(word_tick(g.shape, g.limits.last), now);
-    auto last_in = [&](uint64_t ticks) {
-        return last_of_tick(g.shape, back, Min(now + ticks, g.shape.max_tick));
-    };
-    return Min(last_in(g.limits.ahead / 2), Max(g.spared, last_in((end - now) / 2)));
-}
-
 // Narrows a draw of several ids to what it may take freely. True when that is nothing: others
 // should come first, and the draw is of one tick.
 bool give_way(const Generator& g, Draw* d)
@@ -118,7 +106,7 @@ bool give_way(const Generator& g, Draw* d)
     if (d->count == 1 || settings.when_ahead != WhenAhead::wait) {
         return false;
     }
-    const Word last = last_of_several(g, word_back(g.shape, d->word));
+    const Word last = last_of_several(g.shape, g.limits, word_back(g.shape, d->word));
     const bool crowded = d->word > last;
     const Word end = crowded ? last_of_tick(g.shape, d->word) : last;
     d->count = static_cast<uint32_t>(Min(d->count, end - d->word + 1));

@@ -49,9 +49,6 @@ void limit_to_lease(Generator& g)
     g.limits.last = Min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.lease.last_tick));
 }
 
-// What the horizon leaves to those who draw one id at a time, until it can be extended again.
-constexpr int64_t spared_us = extension_interval_us / 2;
-
 // Decodes the shared bound and floor.
 void set_limits(Generator& g, Stamp bound)
 {
@@ -72,9 +69,9 @@ void set_limits(Generator& g, Stamp bound)
     }
     g.after_floor = g.limits.first;
     g.limits.last = last_at(bound, stamp_us(bound));
+    g.limits.spared = last_at(bound, stamp_us(bound) - spared_us);
     g.early.word = last_at(bound, stamp_us(bound) - early_extension_us);
     g.early.next_us = 0;
-    g.spared = last_at(bound, stamp_us(bound) - spared_us);
     g.bound = bound;
     if (g.cache.next < g.limits.first) {
         drop_cache(g);

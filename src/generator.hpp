@@ -68,7 +68,6 @@ struct Generator {
     Limits limits;
     Word after_floor; // the lowest word of this database, whatever the lease
     EarlyExtension early;
-    Word spared; // what lies above it is left to those who draw one id at a time
     Cache cache;
     HeldLease lease;
     Span granted;  // by flakeid.node

@@ -63,6 +63,9 @@ constexpr int64_t early_extension_us = us_per_s;
 // replay lags by less misses at most one.
 constexpr int64_t extension_interval_us = us_per_s;
 
+// What the horizon leaves to those who draw one id at a time, until it can be extended again.
+constexpr int64_t spared_us = extension_interval_us / 2;
+
 // What tells one life of a data directory from another: a promotion changes the timeline, a copy
 // the place.
 struct Origin {

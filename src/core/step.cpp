@@ -16,6 +16,12 @@ int bits_of(uint64_t mask)
     return bits;
 }
 
+// The tick so far ahead of the clock, or the layout's last.
+Tick tick_ahead(const WordShape& shape, const Limits& limits, uint64_t ticks)
+{
+    return std::min(limits.now + ticks, shape.max_tick);
+}
+
 } // namespace
 
 WordShape word_shape(const Layout& layout)
@@ -33,8 +39,7 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
 {
     const uint64_t last_of_sequence = max_sequence(shape);
     assert(want.count >= 1 && (!want.in_one_tick || want.count - 1 <= last_of_sequence));
-    const Tick reach = limits.now + limits.ahead;
-    const Tick highest_tick = std::min(reach, shape.max_tick);
+    const Tick highest_tick = tick_ahead(shape, limits, limits.ahead);
     const Word start = std::max(last, limits.first);
     uint64_t back = word_back(shape, start);
     // No id is stamped further ahead than this. Where the last word is, the clock was set back.
@@ -75,6 +80,15 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     assert(!want.in_one_tick ||
            (count == want.count && word_tick(shape, word + (count - 1)) == tick));
     return {Verdict::issue, count, word, 0};
+}
+
+Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back)
+{
+    const uint64_t left = std::max(word_tick(shape, limits.last), limits.now) - limits.now;
+    auto last_ahead = [&](uint64_t ticks) {
+        return last_of_tick(shape, back, tick_ahead(shape, limits, ticks));
+    };
+    return std::min(last_ahead(limits.ahead / 2), std::max(limits.spared, last_ahead(left / 2)));
 }
 
 Stretch stretch_of(const WordShape& shape, const Limits& limits)

@@ -97,11 +97,12 @@ inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, Word w
 
 // All that bounds a draw besides the last word.
 struct Limits {
-    Tick now;                  // tick of the wall clock
-    uint64_t ahead;            // ticks that an id may lie ahead of the wall clock
-    Word first;                // no word below this one
-    Word last;                 // no word above this one until the horizon is extended
-    uint64_t others_ahead = 0; // ticks that an id of another session may have lain ahead of it
+    Tick now;                   // tick of the wall clock
+    uint64_t ahead;             // ticks that an id may lie ahead of the wall clock
+    Word first;                 // no word below this one
+    Word last;                  // no word above this one until the horizon is extended
+    uint64_t others_ahead = 0;  // ticks that an id of another session may have lain ahead of it
+    Word spared = highest_word; // what lies above it is for those who draw one id at a time
 };
 
 struct Want {
@@ -127,6 +128,10 @@ struct Draw {
 // back field, where the layout has one left, is raised when only a clock that was set back explains
 // the last word: it lies further ahead than any session may have stamped it.
 Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
+
+// The last word that several ids at once may take freely, with that back count: half of
+// limits.ahead is for others, and what is spared, or half of what is left up to limits.last.
+Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back);
 
 // The common case of the step: last words in the tick limits.now after which step() issues the next
 // word.

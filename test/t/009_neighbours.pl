@@ -79,16 +79,21 @@ sub drawing
 my $there = "SELECT count(*) = $others FROM pg_stat_activity WHERE usename = 'ordinary' AND backend_type = 'client backend'";
 
 # Who draws many at once leaves what others need before the horizon can be extended again.
-my $blocks = $server{honest}->background_psql('d2', on_error_stop => 0);
-$blocks->query_until(qr/begun/, "\\echo begun\nSELECT count(flake_block(4096)) FROM generate_series(1, 100000);\n");
-my $of_blocks = q{FROM pg_stat_activity WHERE query ~ '^SELECT count.flake_block' AND state = 'active'};
-$server{honest}->poll_query_until('postgres', "SELECT wait_event = 'Extension' $of_blocks") or die 'it does not wait';
-$server{honest}->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $of_blocks");
-$server{honest}->poll_query_until('postgres', "SELECT count(*) = 0 $of_blocks") or die 'it does not end';
-my $waits = $server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats');
-$server{honest}->safe_psql('d2', 'SELECT flake_next() FROM generate_series(1, 1000)');
-is($server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats'), $waits, 'beside blocks nobody waits for the horizon');
-$blocks->quit;
+for ([ 'd2', 'blocks', 'SELECT count(flake_block(4096)) FROM generate_series(1, 100000)', 'flake_next()' ],
+	[ 'd3', 'a cache of many ticks', "SET flakeid.cache = 10000; SELECT count(flake_next('$FlakeTest::narrow')) FROM generate_series(1, 100000)", "flake_next('$FlakeTest::narrow')" ])
+{
+	my ($database, $what, $many, $one) = @$_;
+	my $of_many = "FROM pg_stat_activity WHERE datname = '$database' AND state = 'active'";
+	my $session = $server{honest}->background_psql($database, on_error_stop => 0);
+	$session->query_until(qr/begun/, "\\echo begun\n$many;\n");
+	$server{honest}->poll_query_until('postgres', "SELECT wait_event = 'Extension' $of_many") or die 'it does not wait';
+	$server{honest}->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $of_many");
+	$server{honest}->poll_query_until('postgres', "SELECT count(*) = 0 $of_many") or die 'it does not end';
+	my $waits = $server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats');
+	$server{honest}->safe_psql($database, "SELECT $one FROM generate_series(1, 100)");
+	is($server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats'), $waits, "beside $what nobody waits for the horizon");
+	$session->quit;
+}
 
 # All kinds at once, each on its server, so that the machine and its scheduler are the same for all.
 my @runs;

@@ -463,3 +463,29 @@ TEST(Step, WordOf64BitsDoesNotWrapAround)
             << text;
     }
 }
+
+// Where several ids at once end, in ticks ahead of the clock.
+TEST(Step, SeveralLeaveRoomForOthers)
+{
+    const WordShape shape = word_shape(parsed("back:2 time:20:1ms node:10 sequence:4"));
+    auto end_of = [&](uint64_t tick, uint64_t back = 0) {
+        return last_of_tick(shape, back, Tick{tick});
+    };
+    auto several = [&](uint64_t ahead, uint64_t horizon, uint64_t now = 10000) {
+        const Limits limits = {Tick{now},       ahead, no_word,
+                               end_of(horizon), 0,     end_of(horizon - 500)};
+        return last_of_several(shape, limits, 0);
+    };
+    EXPECT_EQ(several(5000, 12000), end_of(11500)) << "all but what is spared";
+    EXPECT_EQ(several(5000, 10400), end_of(10200)) << "half, where less is left than that";
+    EXPECT_EQ(several(5000, 16000), end_of(12500)) << "half of what ids may lie ahead";
+    EXPECT_EQ(several(1000, 11000), end_of(10500));
+    EXPECT_EQ(several(5000, 9000), end_of(10000)) << "a horizon in the past";
+    const uint64_t last = tick_number(shape.max_tick);
+    EXPECT_EQ(several(5000, last, last - 100), end_of(last - 50)) << "at the end of the layout";
+    EXPECT_EQ(several(5000, last, last), end_of(last));
+
+    const Limits further_back = {Tick{10000}, 5000, no_word, end_of(9000, 1), 0, end_of(8500, 1)};
+    EXPECT_EQ(last_of_several(shape, further_back, 0), end_of(12500))
+        << "a horizon that counts further back is above them all";
+}
