@@ -10,7 +10,8 @@ use POSIX qw(_exit);
 use Time::HiRes qw(time);
 
 # Answers of a name are functions of the question (functions, acquire, renew, release) and the number of
-# the question on this connection, that return bytes; undef hangs up, and '' says nothing.
+# the question on this connection, that return bytes; undef hangs up, '' says nothing, and a second
+# value hangs up after the bytes.
 sub new
 {
 	my ($class, %answers) = @_;
@@ -91,6 +92,15 @@ sub _take
 	return $bytes;
 }
 
+# True when it goes on after that.
+sub _say
+{
+	my ($client, $bytes, $is_last) = @_;
+	return 0 unless defined $bytes;
+	syswrite $client, $bytes;
+	return !$is_last;
+}
+
 sub _serve
 {
 	my ($self, $client, $answers) = @_;
@@ -107,9 +117,9 @@ sub _serve
 		my $says = $answers->{ slurp_file($self->{file}) };
 		if ($number == 0)
 		{
-			my $greeting = $says->('connect', 0) // return;
-			syswrite $client, $greeting eq 'good' ? message('R', pack('N', 0)) . message('Z', 'I') : $greeting;
-			$number++;
+			my ($greeting, $is_last) = $says->('connect', $number++);
+			$greeting = message('R', pack('N', 0)) . message('Z', 'I') if ($greeting // '') eq 'good';
+			_say($client, $greeting, $is_last) or return;
 		}
 		my ($type, $length) = unpack 'aN', _take($client, 5);
 		my $body = _take($client, $length - 4);
@@ -120,8 +130,7 @@ sub _serve
 		$question //= 'functions';
 		append_to_file($self->{log}, "$question\n");
 		$says = $answers->{ slurp_file($self->{file}) };
-		my $answer = $says->($question, $number++) // return;
-		syswrite $client, $answer;
+		_say($client, $says->($question, $number++)) or return;
 	}
 	return;
 }
