@@ -190,7 +190,11 @@ bool connect_to(Coordinator& c, const Place& place, Steady limit)
     }
     c.place = place;
     c.placed = true;
-    return ask_for_functions(c);
+    if (!ask_for_functions(c)) {
+        coordinator_disconnect(c);
+        return false;
+    }
+    return true;
 }
 
 const char* seconds_text(int64_t us, char* text, size_t size)

@@ -56,6 +56,7 @@ my %wrong = (
 );
 my %answers = map { my $answer = $wrong{$_}[0]; $_ => lease(ref $answer ? $answer : sub { $answer }) } keys %wrong;
 $answers{good} = sub { return $_[0] eq 'connect' ? 'good' : FakeCoordinator::good(@_) };
+$answers{unwilling} = sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'functions' ? FakeCoordinator::refusal('42501', 'not for you') : undef };
 $answers{taken} = lease(FakeCoordinator::refusal('55006', 'node 5 is held by "the neighbour"'));
 # Mostly it is asked for leases, and never is it silent: there the keeper's limits of time decide.
 $answers{'any bytes'} = sub {
@@ -111,6 +112,17 @@ is( $server->safe_psql('postgres', q{
 		SELECT line ~ 'Launched: 2' FROM plan WHERE line ~ 'Workers Launched'}),
 	't', 'the other worker slots are free');
 
+# A connection whose first question is refused is of no use for another.
+$fake->says('good');
+ok(wait_until(sub { error_of($server) eq '' }), 'a good answer');
+my $questions = () = $fake->questions;
+$fake->says('unwilling');
+my @since;
+ok(wait_until(sub { @since = $fake->questions; splice @since, 0, $questions; 5 < grep { $_ eq 'functions' } @since }), 'a first question that is refused is asked again');
+shift @since while $since[0] ne 'functions';
+is(join(' ', grep { $_ ne 'functions' } @since), '', 'and no other after it');
+like(error_of($server), qr/not for you/, 'with an error that says so');
+
 # What ordinary roles are told.
 for my $case ([ 'taken', qr/Another holder has the node/ ], [ 'no uuid', qr/an answer that is none/ ])
 {
@@ -147,6 +159,7 @@ append_to_file($coordinator->data_dir . '/pg_hba.conf', "host all all 127.0.0.1/
 $coordinator->reload;
 my $mute = IO::Socket::INET->new(Listen => 50, LocalAddr => '127.0.0.1') or die $!;
 my $user = getpwuid($>);
+$server->append_conf('postgresql.conf', "flakeid.max_ahead = 50s\n");
 for my $hosts (
 	[ 'host=127.0.0.1,127.0.0.1', 'hosts' ],
 	[ 'host=first,second hostaddr=127.0.0.1,127.0.0.1 target_session_attrs=read-write', 'hosts with addresses' ])

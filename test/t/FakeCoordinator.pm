@@ -50,8 +50,9 @@ sub says
 	return;
 }
 
-# How many questions of a kind came.
-sub asked { my ($self, $question) = @_; return -e $self->{log} ? scalar(() = slurp_file($self->{log}) =~ /^$question$/mg) : 0 }
+# The questions that came, and how many of a kind.
+sub questions { my ($self) = @_; return -e $self->{log} ? split /\n/, slurp_file($self->{log}) : () }
+sub asked { my ($self, $question) = @_; return scalar grep { /^$question$/ } $self->questions }
 
 sub message { my ($type, $body) = @_; return $type . pack('N', 4 + length $body) . $body }
 
