@@ -114,7 +114,7 @@ void fail(Lease* lease, Care& care)
         log_no_lease(c.text);
     }
     lease_set_trouble(lease, c.trouble, c.text);
-    postpone(care.attempts, steady_now(), chance());
+    postpone_with(keeper.connecting, care.attempts, steady_now(), chance());
 }
 
 // Tells the coordinator the last moment of a lease that is closed; if that fails, the lease runs

@@ -24,6 +24,15 @@ void postpone(Attempts& attempts, Steady now, double chance)
     attempts.due = now + scattered(attempts.backoff_us, 2, chance);
 }
 
+void postpone_with(const Attempts& connecting, Attempts& attempts, Steady now, double chance)
+{
+    if (now < connecting.due) {
+        attempts.due = connecting.due;
+    } else {
+        postpone(attempts, now, chance);
+    }
+}
+
 int64_t renewal_wait_us(int64_t length_us, int64_t left_us, double chance)
 {
     const int64_t wait_us = std::min(length_us / 3, std::max(least_renewal_us, left_us / 2));

@@ -22,6 +22,10 @@ constexpr int64_t last_backoff_us = 5000000;
 // After a failed attempt: twice as long as the time before at most, and half of that at least.
 void postpone(Attempts& attempts, Steady now, double chance);
 
+// The same of one of many that share a connection: when there is none they are due with it, and
+// none of them waits for longer than that.
+void postpone_with(const Attempts& connecting, Attempts& attempts, Steady now, double chance);
+
 // How long after a grant or renewal the next renewal is due: at a third of the length at the
 // latest, and up to a quarter of that earlier; earlier still when the coordinator's clock is behind
 // this server's, so that less than the length is left.

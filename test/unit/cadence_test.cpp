@@ -35,6 +35,18 @@ TEST(Cadence, HoldersThatFailTogetherComeBackApart)
     EXPECT_GE(first.due - second.due, last_backoff_us / 3);
 }
 
+TEST(Cadence, WhatNeedsAConnectionIsTriedWithIt)
+{
+    const Attempts none{now + 3 * s, last_backoff_us};
+    Attempts attempts{now, 2 * first_backoff_us};
+    postpone_with(none, attempts, now, 0.1);
+    EXPECT_EQ(attempts.due, none.due);
+    EXPECT_EQ(attempts.backoff_us, 2 * first_backoff_us);
+    // With a connection each waits by itself.
+    postpone_with(Attempts{}, attempts, now, 0);
+    EXPECT_EQ(attempts.due, now + 4 * first_backoff_us);
+}
+
 TEST(Cadence, RenewalsComeAtAThirdAtTheLatest)
 {
     for (const double chance : chances) {
