@@ -18,7 +18,7 @@ my $each = 400_000;
 my $coordinator = coordinator('coordinator', conf => "max_connections = 150\n");
 my @servers = map { generator("server$_", $coordinator, ttl => '6s') } 1 .. 3;
 
-# The programs, with what of them this machine has.
+# The programs, with what of them this machine has, on leases that outlast a slow reader of what they print.
 my $clients = abs_path("$FindBin::Bin/../clients");
 my $dir = PostgreSQL::Test::Utils::tempdir;
 my @programs;
@@ -27,13 +27,13 @@ SKIP:
 	skip 'needs node and npm', 1 if system('npm --version >/dev/null 2>&1') != 0;
 	copy("$clients/$_", $dir) or die "$_: $!" for qw(package.json package-lock.json lease.mjs);
 	my $log;
-	ok(run([ 'npm', '--prefix', $dir, 'ci', '--no-audit', '--no-fund', '--cache', "$dir/cache" ],
+	ok(run([ 'npm', '--prefix', $dir, 'ci', '--fetch-retries=5', '--no-audit', '--no-fund', '--cache', "$dir/cache" ],
 			'<', \undef, '>&', \$log), 'pg installed') or diag $log;
-	push @programs, [ 'node', "$dir/lease.mjs", 'default', "node$_", '6', $each ] for 1 .. 2;
+	push @programs, [ 'node', "$dir/lease.mjs", 'default', "node$_", '60', $each ] for 1 .. 2;
 }
 my ($python) = grep { -x $_ && system("$_ -c 'import psycopg2' 2>/dev/null") == 0 }
   qw(/usr/bin/python3 /usr/local/bin/python3);
-push @programs, [ $python, "$clients/lease.py", 'default', 'python', '6', $each ] if $python;
+push @programs, [ $python, "$clients/lease.py", 'default', 'python', '60', $each ] if $python;
 note scalar(@programs), ' programs';
 
 my (@running, @printed, @errors);
@@ -78,7 +78,7 @@ my @sessions = map {
 	my ($out, $err) = ('', '');
 	{ out => \$out, err => \$err,
 	  run => start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c',
-			'SELECT pg_advisory_lock_shared(1)', '-c', "SELECT node FROM flake_lease_acquire('hundred', 's$_', '60 s')" ],
+			'SELECT pg_advisory_lock_shared(1)', '-c', "SELECT node FROM flake_lease_acquire('hundred', 's$_', '120 s')" ],
 		'<', \undef, '>', \$out, '2>', \$err) }
 } 1 .. 100;
 $coordinator->poll_query_until('postgres',
@@ -89,7 +89,7 @@ my %nodes = map { s/\s//gr => 1 } map { ${ $_->{out} } } @sessions;
 is(join('', map { ${ $_->{err} } } @sessions), '', 'a hundred acquires succeed');
 is(scalar(keys %nodes), 100, 'and get a hundred nodes');
 is( $coordinator->safe_psql('postgres',
-		"SELECT count(DISTINCT node) FROM generate_series(1, 923) AS i, LATERAL flake_lease_acquire('hundred', 'x' || i, '30 s')"),
+		"SELECT count(DISTINCT node) FROM generate_series(1, 923) AS i, LATERAL flake_lease_acquire('hundred', 'x' || i, '120 s')"),
 	923, 'the rest of 1,024, but node 0');
 my $err = error_of($coordinator, "SELECT flake_lease_acquire('hundred', 'one too many', '60 s')");
 like($err, qr/all nodes of realm "hundred" from 1 to 1023 are leased/, 'the 1,024th gets an error');

@@ -19,7 +19,7 @@ my $where = sprintf 'host=%s port=%d dbname=postgres user=shop', $coordinator->h
 my $server = generator('server', $coordinator, ttl => "${ttl}s", conninfo => $where);
 
 sub leases { return $coordinator->safe_psql('postgres', "SELECT $_[0] FROM flake_leases WHERE $_[1]") }
-sub draw { my ($node, $n) = @_; add_ids($coordinator, $node->safe_psql('postgres', "SELECT flake_next() FROM generate_series(1, $n)") . "\n"); return }
+sub draw { my ($node, $n) = @_; wait_until(sub { error_of($node) eq '' }); add_ids($coordinator, $node->safe_psql('postgres', "SELECT flake_next() FROM generate_series(1, $n)") . "\n"); return }
 
 sub keepers
 {
@@ -38,7 +38,7 @@ draw($server, 10000);
 is(leases("node <> $first OR lease_start >= '$first_end'", 'true ORDER BY acquired_at DESC LIMIT 1'), 't', 'killed and started again: another node');
 leases_hold($coordinator, 'killed', 20000);
 
-$server->append_conf('postgresql.conf', "flakeid.node = 700\n");
+$server->append_conf('postgresql.conf', "flakeid.node = 700\nflakeid.lease_ttl = 20s\n");
 $server->reload;
 ok(wait_until(sub { draw($server, 10000) if error_of($server) eq ''; leases('count(*)', 'node = 700') eq '1' }), 'a node by its number');
 # A machine that stalls may start it again after the end of its lease: then another time.
@@ -49,7 +49,7 @@ for (1 .. 10)
 	$end = leases('lease_end', 'node = 700 ORDER BY lease_start DESC LIMIT 1');
 	$server->start;
 	$error = error_of($server);
-	last if $error ne '';
+	last if $error =~ /is held by/;
 }
 like($error, qr/node 700 is not leased to this server/, 'killed and started again: an error');
 like($error, qr/node 700 of realm "default" is not free before .* It is held by "[^"]+ server"/s, 'that says who holds the node');
@@ -61,44 +61,50 @@ leases_hold($coordinator, 'killed, with a number', 40000);
 # Clean stop under load
 my $dir = PostgreSQL::Test::Utils::tempdir;
 append_to_file("$dir/script", "SELECT flake_next() FROM generate_series(1, 20);\n" x 200000);
-my @load = map {
-	start([ 'psql', '-XAtq', '-d', $server->connstr('postgres'), '-f', "$dir/script" ], '<', '/dev/null', '>', "$dir/load$_", '2>', "$dir/err$_")
-} 1 .. 2;
-ok(wait_until(sub { 2 == grep { -s "$dir/load$_" > 100_000 } 1 .. 2 }), 'drawing');
-$server->stop;
-my $stopped = time;
-finish($_) for @load;
-my ($free) = split /\|/, leases('extract(epoch FROM lease_end), last_stamp', 'node = 700 ORDER BY lease_start DESC LIMIT 1');
+my ($stopped, $free, $state);
+# A stop waits three seconds for the coordinator, which may be slow: then another time.
+for (1 .. 10)
+{
+	my @load = map {
+		start([ 'psql', '-XAtq', '-d', $server->connstr('postgres'), '-f', "$dir/script" ], '<', '/dev/null', '>', "$dir/load$_", '2>', "$dir/err$_")
+	} 1 .. 2;
+	ok(wait_until(sub { 2 == grep { -s "$dir/load$_" > 100_000 } 1 .. 2 }), 'drawing');
+	$server->stop;
+	$stopped = time;
+	finish($_) for @load;
+	($free, $state) = split /\|/, leases('extract(epoch FROM lease_end), state', 'node = 700 ORDER BY lease_start DESC LIMIT 1');
+	for (1 .. 2) { my @whole = slurp_file("$dir/load$_") =~ /^(\d{18,}\n)/mg; note scalar(@whole), ' ids under load'; add_ids($coordinator, join '', @whole) }
+	$server->start;
+	ok(wait_until(sub { error_of($server) eq '' }), 'the next start');
+	last if $state eq 'released';
+}
 cmp_ok($free, '<', $stopped + 3, 'clean stop under load: the node is free when its last stamp has passed');
-is(leases('state', 'node = 700 ORDER BY lease_start DESC LIMIT 1'), 'released', 'and released');
-for (1 .. 2) { my @whole = slurp_file("$dir/load$_") =~ /^(\d{18,}\n)/mg; note scalar(@whole), ' ids under load'; add_ids($coordinator, join '', @whole) }
+is($state, 'released', 'and released');
 leases_hold($coordinator, 'clean stop', 45000);
-$server->start;
-ok(wait_until(sub { error_of($server) eq '' }), 'so the next start need not wait');
 
 # Ids that run ahead of the clock when the coordinator is lost, 40 ms of ticks a statement: as far ahead
 # as max_ahead allows, and from there to the end of the lease
-$server->append_conf('postgresql.conf', "flakeid.node = auto\n");
+$server->append_conf('postgresql.conf', "flakeid.node = auto\nflakeid.lease_ttl = ${ttl}s\n");
 $server->restart;
 $coordinator->safe_psql('postgres', 'CREATE TABLE ahead (id bigint)');
-for ([ sonyflake => 1024 ], [ rollback2 => 163_840 ])
+for ([ 'sonyflake', 1024, 'sonyflake' ], [ 'back', 640, 'time:41:1ms node:8 back:2 sequence:4 epoch=2021-06-01' ])
 {
-	my ($layout, $many) = @$_;
+	my ($kind, $many, $layout) = @$_;
 	ok(wait_until(sub { error_of($server, "SELECT flake_next('$layout')") eq '' }), 'a lease');
 	my $node = $server->safe_psql('postgres', "SELECT flake_node(flake_next('$layout'), '$layout')");
 	my ($acquired, $lease_end) = split /\|/,
 	  leases('acquired_at, extract(epoch FROM lease_end)', "node = $node AND state = 'held' ORDER BY acquired_at DESC LIMIT 1");
-	append_to_file("$dir/$layout", "SELECT max(id) FROM flake_next_many($many, '$layout') AS id;\n" x 10_000);
-	my $drawing = start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $server->connstr('postgres'), '-f', "$dir/$layout" ],
-		'<', '/dev/null', '>', "$dir/ids_$layout", '2>', "$dir/err_$layout");
-	ok(wait_until(sub { -s "$dir/ids_$layout" }), 'drawing');
+	append_to_file("$dir/$kind", "SELECT max(id) FROM flake_next_many($many, '$layout') AS id;\n" x 10_000);
+	my $drawing = start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $server->connstr('postgres'), '-f', "$dir/$kind" ],
+		'<', '/dev/null', '>', "$dir/ids_$kind", '2>', "$dir/err_$kind");
+	ok(wait_until(sub { -s "$dir/ids_$kind" }), 'drawing');
 	$coordinator->stop;
 	finish($drawing);
-	my $err = slurp_file("$dir/err_$layout");
-	like($err, qr/the lease of node $node (ends at .*, before the next id|ended at)/, "ids that run ahead of the clock, $layout: none when the lease ends");
+	my $err = slurp_file("$dir/err_$kind");
+	like($err, qr/the lease of node $node (ends at .*, before the next id|ended at)/, "ids that run ahead of the clock, $kind: none when the lease ends");
 	$coordinator->start;
 	$lease_end = leases('extract(epoch FROM lease_end)', "acquired_at = '$acquired'");    # it may have been renewed
-	$coordinator->safe_psql('postgres', "TRUNCATE ahead; \\copy ahead FROM '$dir/ids_$layout'");
+	$coordinator->safe_psql('postgres', "TRUNCATE ahead; \\copy ahead FROM '$dir/ids_$kind'");
 	my ($beyond, $reached) = split /\|/, $coordinator->safe_psql('postgres', qq{
 		SELECT count(*) FILTER (WHERE at >= $lease_end), count(*) FILTER (WHERE at >= $lease_end - 0.2)
 		FROM (SELECT extract(epoch FROM flake_timestamp(id, '$layout')) AS at FROM ahead) AS i});
@@ -135,6 +141,7 @@ $coordinator->safe_psql('postgres', 'INSERT INTO ids SELECT id FROM paused');
 leases_hold($coordinator, 'paused', 3000000);
 
 # Two copies of one data directory
+$server->append_conf('postgresql.conf', "flakeid.lease_ttl = 60s\n");
 $server->stop;
 mkdir $server->backup_dir;
 system('cp', '-a', $server->data_dir, $server->backup_dir . '/copy') == 0 or die;
@@ -146,7 +153,7 @@ draw($_, 20000) for $server, $copy, $server, $copy;
 is(leases('count(DISTINCT node)', "state = 'held' AND holder <> 'thief'"), '2', 'two copies of one data directory: two nodes');
 leases_hold($coordinator, 'two copies', 3080000);
 $_->append_conf('postgresql.conf', "flakeid.node = 800\n"), $_->restart for $server, $copy;
-is(error_of($server), '', 'one of them gets a node by its number');
+ok(wait_until(sub { error_of($server) eq '' }), 'one of them gets a node by its number');
 like(error_of($copy), qr/node 800 .* is held by/s, 'the other one does not');
 $copy->stop;
 
@@ -187,7 +194,7 @@ my $draw_late = sub {
 };
 $late->safe_psql('postgres', 'CREATE TABLE late (layout text, round int, id bigint)');
 $draw_late->(1);
-my ($told, $endless) = ('', 'SET statement_timeout = 60000; DO $$BEGIN LOOP PERFORM flake_next(); END LOOP; END$$');
+my ($told, $endless) = ('', 'SET statement_timeout = 600000; DO $$BEGIN LOOP PERFORM flake_next(); END LOOP; END$$');
 my $drawing = start([ 'psql', '-XAtq', '-d', $late->connstr('postgres'), '-c', $endless ], '<', \undef, '2>', \$told);
 ok($late->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'active' AND query ~ 'LOOP' AND pid <> pg_backend_pid()"),
 	'a session that will not hear of leases draws');
@@ -239,7 +246,7 @@ $poor->stop;
 $poor->append_conf('postgresql.conf', "shared_preload_libraries = 'flakeid'\n");
 $poor->start;
 ok(wait_until(sub { keepers($poor) == 1 }), 'preloaded: the worker starts with the server');
-is(error_of($poor), '', 'and serves');
+ok(wait_until(sub { error_of($poor) eq '' }), 'and serves');
 my ($code, $out, $err) = $poor->psql('postgres', "CREATE ROLE nobody; SET ROLE nobody; SHOW flakeid.coordinator");
 like($err, qr/permission denied|must be superuser/, 'nobody but superusers sees the connection string');
 $poor->stop;

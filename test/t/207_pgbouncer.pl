@@ -30,6 +30,7 @@ auth_type = any
 auth_file = %s/users
 pool_mode = transaction
 default_pool_size = 1
+server_login_retry = 1
 logfile = %s/log
 }, $coordinator->host, $coordinator->port, $dir, $port, $dir, $dir);
 # auth_type any connects as whom the pool says.
@@ -41,7 +42,7 @@ my $bouncer = start([ $pgbouncer, '-q', "$dir/pgbouncer.ini" ], '<', \undef, '>'
 ok(wait_until(sub { -S "$dir/.s.PGSQL.$port" }), 'PgBouncer runs') or diag $err;
 
 my $where = "host=$dir port=$port dbname=ids user=shop target_session_attrs=read-write";
-my @servers = map { generator("server$_", $coordinator, ttl => '6s', conninfo => $where) } 1 .. 3;
+my @servers = map { generator("server$_", $coordinator, ttl => '15s', conninfo => $where, conf => 'flakeid.max_ahead = 50s') } 1 .. 3;
 for my $server (@servers)
 {
 	is(error_of($server), '', $server->name . ' has a lease');
@@ -56,7 +57,11 @@ is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity W
 $coordinator->restart;
 my $renewed = $coordinator->safe_psql('postgres', q{SELECT sum(renewals) FROM flake_leases});
 ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT sum(renewals) >= $renewed + 3 FROM flake_leases") eq 't' }), 'renewals go on after a restart of the coordinator');
-add_ids($coordinator, $_->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 5000)') . "\n") for @servers;
+for my $server (@servers)
+{
+	ok(wait_until(sub { error_of($server) eq '' }), $server->name . ' has a lease then');
+	add_ids($coordinator, $server->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 5000)') . "\n");
+}
 leases_hold($coordinator, 'through PgBouncer', 30000);
 $_->stop for @servers;
 is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM flake_leases WHERE state = 'held'}), '0', 'a clean stop gives the nodes back');

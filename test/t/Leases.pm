@@ -92,11 +92,11 @@ sub leases_hold
 	return;
 }
 
-# Waits for a condition; false when it does not come true in minutes.
+# Waits for a condition; false when it does not come true in time.
 sub wait_until
 {
 	my ($condition) = @_;
-	my $limit = time + 180;
+	my $limit = time + $PostgreSQL::Test::Utils::timeout_default;
 	while (time < $limit)
 	{
 		return 1 if $condition->();
