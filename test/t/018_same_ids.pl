@@ -65,7 +65,7 @@ write_file("$dir/names.sql", "INSERT INTO ids SELECT flake_next('snowflake') FRO
 $node->safe_psql('names', 'CREATE TABLE ids (id bigint)');
 my @errors = ('') x 3;
 my $endless = q{SELECT count(flake_next('snowflake')) FROM (SELECT generate_series(1, 2000000000)) AS g};
-my @commands = ([ '-f', "$dir/names.sql" ], [ '-f', "$dir/names.sql" ], [ '-c', "SET statement_timeout = '60s'", '-c', $endless ]);
+my @commands = ([ '-f', "$dir/names.sql" ], [ '-f', "$dir/names.sql" ], [ '-c', "SET statement_timeout = '10min'", '-c', $endless ]);
 my @sessions = map { my $err = \$errors[$_];
 	IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('names'), @{ $commands[$_] } ], '<', \undef, '2>', $err) } 0 .. 2;
 $node->poll_query_until('names', 'SELECT count(*) > 20000 FROM ids') or die;
