@@ -29,7 +29,7 @@ sub wait_for
 {
 	my ($server, $sql, $what) = @_;
 	my $seen = 'f';
-	for (1 .. 1200)
+	for (1 .. 3600)
 	{
 		$seen = $server->value('d1', $sql) // 'f';
 		last if $seen eq 't';
@@ -84,7 +84,8 @@ sub survives_with
 	my $log = $to->log_size;
 	survives($to, $draws{ $to->{dir} }, $what, $action);
 	arrives($from, $to, "$what, after the kill");
-	my @errors = $to->log($log) =~ /^.*(?:ERROR|PANIC): .*$/mg;
+	# The publisher may not have noticed yet that the subscriber was killed: then it is asked again.
+	my @errors = grep { !/replication slot ".*" is active for PID/ } $to->log($log) =~ /^.*(?:ERROR|PANIC): .*$/mg;
 	is("@errors", '', "$what: no error");
 	return;
 }
