@@ -209,12 +209,16 @@ bool durable_missing()
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
     DurablePage page{find_state(mode), InvalidBuffer, buffer_lock, InvalidXLogRecPtr};
-    if (page.relation == nullptr && strcmp(installed_version(), FLAKEID_VERSION) == 0) {
-        InvalidateSystemCaches(); // an update has committed, and this session has not heard of it
-        page.relation = find_state(mode);
-    }
     if (page.relation == nullptr) {
-        throw_state_missing();
+        // Read once: an update may commit at any moment, and the error must not say half of it.
+        const char* version = installed_version();
+        if (strcmp(version, FLAKEID_VERSION) == 0) {
+            InvalidateSystemCaches(); // it has committed, and this session has not heard of it
+            page.relation = find_state(mode);
+        }
+        if (page.relation == nullptr) {
+            throw_state_missing(version);
+        }
     }
     if (RelationGetNumberOfBlocks(page.relation) > 0) {
         page.buffer = ReadBuffer(page.relation, 0);
@@ -290,9 +294,8 @@ bool durable_may_go_back(const DurablePage& page)
     return made_here(RelationGetRelid(page.relation)) && replaced_here(durable_file(page));
 }
 
-void throw_state_missing()
+void throw_state_missing(const char* version)
 {
-    const char* version = installed_version();
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("extension flakeid of this database does not fit the library"),
             errdetail("The SQL objects are of version %s, the library is of version %s.", version,

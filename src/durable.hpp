@@ -67,7 +67,8 @@ bool durable_is_flushed(const DurablePage& page);
 
 void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
-[[noreturn]] void throw_state_missing();
+// `version` is that of the SQL objects.
+[[noreturn]] void throw_state_missing(const char* version);
 [[noreturn]] void throw_state_lost();
 [[noreturn]] void throw_state_replaced();
 

@@ -47,5 +47,5 @@ FLAKEID_FUNCTION(flakeid_take_over)
 FLAKEID_FUNCTION(flakeid_lease_clock)
 {
     (void)fcinfo;
-    throw_state_missing();
+    throw_state_missing("0.1.0");
 }
