@@ -24,14 +24,14 @@ SELECT flake_lease_realm_set('alone');
 
 -- Whole seconds, the length asked for, from now on.
 SELECT date_trunc('second', clock_timestamp()) AS began \gset
-INSERT INTO seen SELECT 'a', * FROM flake_lease_acquire('shop', 'host a', '20 s');
+INSERT INTO seen SELECT 'a', * FROM flake_lease_acquire('shop', 'host a', '50 s');
 SELECT node, lease_end - lease_start AS length, lease_start = date_trunc('second', lease_start) AS whole,
        lease_start <= clock_timestamp() AS now, lease_start >= :'began' AS later
 FROM seen;
 -- Any free one, up to a largest node; a particular one. Node 0 is any only where it is the only one.
-INSERT INTO seen SELECT 'c', * FROM flake_lease_acquire('shop', 'host c', '10.2 s', 2);
+INSERT INTO seen SELECT 'c', * FROM flake_lease_acquire('shop', 'host c', '50.2 s', 2);
 SELECT node, lease_end - lease_start AS length FROM seen WHERE name = 'c';
-INSERT INTO seen SELECT 'b', * FROM flake_lease_acquire('shop', 'host b', '10 s', max_node => 3);
+INSERT INTO seen SELECT 'b', * FROM flake_lease_acquire('shop', 'host b', '50 s', max_node => 3);
 SELECT node FROM seen WHERE name = 'b';
 SELECT node FROM flake_lease_acquire('alone', 'host a', '10 s', max_node => 0);
 \set VERBOSITY default
@@ -55,8 +55,8 @@ END $$;
 \set VERBOSITY terse
 
 -- The end moves, the start does not; never back.
-SELECT flake_lease_renew(token, '60 s') > lease_end + interval '30 s' AS later FROM seen WHERE name = 'a';
-SELECT flake_lease_renew(token, '5 s') > lease_end + interval '30 s' AS not_back FROM seen WHERE name = 'a';
+SELECT flake_lease_renew(token, '60 s') > lease_end + interval '5 s' AS later FROM seen WHERE name = 'a';
+SELECT flake_lease_renew(token, '5 s') > lease_end + interval '5 s' AS not_back FROM seen WHERE name = 'a';
 SELECT h.lease_start = s.lease_start AS same_start, h.renewals, h.state
 FROM flake_leases AS h JOIN seen AS s USING (node, lease_start) WHERE s.name = 'a';
 
@@ -66,7 +66,7 @@ SELECT flake_lease_release(token, lease_start) = lease_start + interval '1 s' AS
 SELECT flake_lease_release(token, NULL) = lease_end AS at_end FROM seen WHERE name = 'b';
 SELECT flake_lease_renew(token, '60 s') FROM seen WHERE name = 'c';
 SELECT pg_sleep(extract(epoch FROM lease_start + interval '1.05 s' - clock_timestamp())) FROM seen WHERE name = 'c';
-INSERT INTO seen SELECT 'd', * FROM flake_lease_acquire('shop', 'host d', '10 s');
+INSERT INTO seen SELECT 'd', * FROM flake_lease_acquire('shop', 'host d', '50 s');
 SELECT d.node, d.lease_start >= c.lease_start + interval '1 s' AS after
 FROM seen AS c, seen AS d WHERE c.name = 'c' AND d.name = 'd';
 SELECT node, holder, state, last_stamp IS NOT NULL AS stamped FROM flake_leases ORDER BY node, lease_start;
@@ -138,8 +138,9 @@ SHOW synchronous_commit;
 ROLLBACK;
 SELECT count(*) FROM flake_leases WHERE realm = 'default';
 
--- A rest, and its end.
-INSERT INTO seen SELECT 'soon', * FROM flake_lease_acquire('default', 'host f', '9 s', 900);
+-- A rest, and its end. Nearer to its end than max_skew a lease is not renewed.
+SELECT flake_lease_realm_set('skewed', max_skew => '1 min');
+INSERT INTO seen SELECT 'soon', * FROM flake_lease_acquire('skewed', 'host f', '50 s', 900);
 SELECT flake_lease_begin_rest();
 DO $$
 BEGIN
@@ -173,7 +174,7 @@ SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval 
 SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 s') > :'other_end' AS kept;
 SELECT flake_lease_renew(:'other', '10 s', 'infinity') <= clock_timestamp() + interval '2 min' AS no_more_than_any_lease;
 -- one that ends soon may have been given away by a coordinator whose clock was ahead: kept, and no longer
-SELECT token AS other, lease_end AS other_end FROM flake_lease_acquire('default', 'host g', '5 s') \gset
+SELECT token AS other, lease_end AS other_end FROM flake_lease_acquire('skewed', 'host g', '50 s') \gset
 SELECT flake_lease_renew(:'other', '60 s', :'other_end'::timestamptz + interval '2 s') = :'other_end'::timestamptz + interval '2 s' AS not_renewed;
 SELECT count(*) AS no_rest FROM flake_lease_acquire('default', 'host g', '10 s');
 

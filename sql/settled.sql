@@ -61,6 +61,7 @@ SELECT count(DISTINCT flake_settled()) FROM settled_parts;
 
 -- Words that flakeid.cache has reserved serve until somebody asks, and within a transaction
 SET flakeid.cache = 10;
+SET flakeid.max_ahead = '1h';
 SELECT flake_next() AS one \gset
 SELECT flake_next() = :'one'::bigint + 1 AS reserved;
 SELECT flake_settled() AS mark \gset
@@ -71,6 +72,7 @@ SELECT flake_settled() <= :'one' AS held;
 SELECT flake_next() = :'one'::bigint + 1 AS reserved;
 COMMIT;
 SELECT flake_settled() > :'one'::bigint + 1 AS released;
+RESET flakeid.max_ahead;
 RESET flakeid.cache;
 
 -- Other layouts have a mark of their own, and not all have one
