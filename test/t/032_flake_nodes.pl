@@ -20,13 +20,18 @@ my $snowflake = $one->safe_psql('postgres', q{SELECT layout_text FROM flake_layo
 my $tsid = $one->safe_psql('postgres', q{SELECT layout_text FROM flake_layout('tsid')});
 
 # Rows of flake_nodes: nodes, setting, standby, problem, with the names of servers in the place of
-# what they call themselves.
+# what they call themselves. A machine that stalls may leave a server no time to answer: then another time.
 sub nodes
 {
 	my ($server, $conninfos, %params) = @_;
 	my $of = defined $conninfos ? 'ARRAY[' . join(', ', map { "'$_'" } @$conninfos) . ']::text[]' : '';
 	my @params = $params{user} ? (extra_params => [ '-U', $params{user} ]) : ();
-	my $rows = $server->safe_psql('postgres', "SELECT server, nodes, setting, standby, problem FROM flake_nodes($of)", @params);
+	my $rows;
+	for (1 .. 10)
+	{
+		$rows = $server->safe_psql('postgres', "SELECT server, nodes, setting, standby, problem FROM flake_nodes($of)", @params);
+		last if $rows !~ /it did not answer in time/;
+	}
 	for my $known (@{ $params{known} // [ $one, $two ] })
 	{
 		my ($port, $name) = ($known->port, $known->name);
@@ -59,7 +64,7 @@ configure($two, q{flakeid.node = '2-2147483647'});
 is(nodes($one, [$to_two]), "one|1|1|f|\ntwo|2-2147483647|2-2147483647|f|", 'one outside');
 configure($two, qq{flakeid.node = 2\nflakeid.layout = 'tsid'});
 is(nodes($one, [$to_two]), "one|1|1|f|\ntwo|2|2|f|another flakeid.layout than one", 'another layout');
-is($one->safe_psql('postgres', "SELECT layout FROM flake_nodes(ARRAY['$to_two']) OFFSET 1"), $tsid, 'which is told');
+ok($one->poll_query_until('postgres', "SELECT layout FROM flake_nodes(ARRAY['$to_two']) OFFSET 1", $tsid), 'which is told');
 configure($two, qq{flakeid.node = 'auto'\nflakeid.layout = 'snowflake'});
 like(nodes($one, [$to_two]), qr/^two\|\|auto\|f\|flakeid\.node is auto, which is for servers with a coordinator/m, 'a server without a node');
 configure($two, 'flakeid.node = 2');
