@@ -149,12 +149,17 @@ sub waits
 	is($answer->{code}, undef, "waits, $layout: a wait of 2 s") or diag $answer->{message};
 	cmp_ok($waits_now, '>', $before, "waits, $layout: which is counted");
 	my $longest_wait = $answer->{seconds};
-	my $moment = $ahead_by->(1 + $longest - 0.1);
-	$session->send('SELECT flake_next()');
-	for (1 .. 100)
+	# A machine that stalls may let the clock come near enough: then another time.
+	for (1 .. 10)
 	{
-		last if !($answer = $session->receive(0.3))->{late};
-		$server->move_clock($moment - 1 - $longest + 0.1 - $server->now);    # set back again during the wait
+		my $moment = $ahead_by->(1 + $longest - 0.1);
+		$session->send('SELECT flake_next()');
+		for (1 .. 100)
+		{
+			last if !($answer = $session->receive(0.3))->{late};
+			$server->move_clock($moment - 1 - $longest + 0.1 - $server->now);    # set back again during the wait
+		}
+		last if $answer->{code} || $answer->{late};
 	}
 	is($answer->{code}, '55000', "waits, $layout: an error when the clock goes on going back");
 	cmp_ok($answer->{seconds} // 0, '>', $longest - 0.1, "waits, $layout: when it has waited for max_ahead + 2 s");
@@ -179,6 +184,7 @@ sub counters
 		return \%stats;
 	};
 	$server->value('d2', 'SELECT flake_stats_reset()');
+	my $began = Torture::Session::steady();
 	$server->value('d1', 'SELECT count(flake_next()) FROM generate_series(1, 1000)');
 	my $session = $server->connect('d1');
 	$session->value('BEGIN');
@@ -186,8 +192,10 @@ sub counters
 	$session->value('ROLLBACK');
 	$session->value('SELECT flake_next()');
 	my $stats = $look->();
+	my $most = 1 + int(Torture::Session::steady() - $began);
 	is($stats->{issued}, 1500, "counters, $layout: issued");
-	is($stats->{extensions}, 1, "counters, $layout: one extension");
+	ok($stats->{extensions} >= 1 && $stats->{extensions} <= $most, "counters, $layout: one extension, and one more a second at most")
+	  or diag "$stats->{extensions}, $most";
 	is("$stats->{waits} $stats->{set_backs}", '0 0', "counters, $layout: no wait, no set-back");
 
 	# An id 6 s ahead of the clock, for a session that has not seen the clock before. A machine that
