@@ -24,18 +24,20 @@ sub crashes
 		conf => "flakeid.when_ahead = error");
 	my $draws = Torture::Draws->new($layout);
 	my @databases = @{ $server->{databases} };
-	my ($killed, $others, $hours) = (0, 0, 0);
+	my ($killed, $others, $hours, $again) = (0, 0, 0);
 	while ($killed < $rounds || $draws->drawn < $o{ids})
 	{
 		push @databases, shift @databases;    # another one draws first
+		$server->move_clock($again - $server->now) if $again;    # however long the start took
 		my $began = $server->now;
 		draw_first($draws, $server, $databases[0]);
 		$draws->start($server, databases => \@databases, sessions => 8, batch => 20, pause => pause_for($layout) / 4);
 		sleep($killed % 4 == 1 ? 0.05 + rand 0.15 : 0.8 + rand 0.6);
 
 		my $end = ('kill', 'backend', 'kill', 'fast', 'kill', 'immediate')[ ($killed + $others) % 6 ];
-		my $back = $began - $server->now + 0.1;    # to just after this run's beginning
-		$back = 4 + rand 2 if ($killed + $others) % 3 == 2;    # past all that was issued
+		my $forward = ($killed + $others) % 3 == 2;
+		$again = $forward ? undef : $began + 0.1;    # just after this run's beginning
+		my $back = $forward ? 4 + rand 2 : $again - $server->now;    # or past all that was issued
 		if ($end eq 'kill')
 		{
 			$server->kill_all;
