@@ -183,8 +183,9 @@ sub settled
 		sleep 0.5;
 		$rounds++;
 		my $session = Torture::Session->new($server->{dir}, 'd1') or next;
-		my $answer = $session->run(q{SELECT pid FROM pg_stat_activity WHERE query ~ 'INTO rows' AND pid <> pg_backend_pid() ORDER BY random()});
+		my $answer = $session->run(q{SELECT pid, backend_type FROM pg_stat_activity WHERE query ~ 'INTO rows' AND pid <> pg_backend_pid() ORDER BY random()});
 		my @pids = map { $_->[0] } @{ $answer->{rows} };
+		my ($writer) = map { $_->[0] } grep { $_->[1] eq 'client backend' } @{ $answer->{rows} };    # a parallel worker may have ended
 		if ($rounds % 4 == 0 && @pids)
 		{
 			$session->run("SELECT pg_terminate_backend($pids[0])");
@@ -195,10 +196,10 @@ sub settled
 			$server->move_clock(rand(0.6) - 0.25);
 			$done{'clock moved'}++;
 		}
-		if ($rounds % 20 == 7 && @pids)
+		if ($rounds % 20 == 7 && $writer)
 		{
 			my $log = $server->log_size;
-			kill 'KILL', $pids[0];
+			kill 'KILL', $writer;
 			wait_until(sub { $server->log($log) =~ /ready to accept connections/ }) or die 'the server does not come back';
 			$done{killed}++;
 			sleep 0.2;
