@@ -55,7 +55,8 @@ sub look
 my $coordinator = coordinator('coordinator');
 my $server = generator('server', $coordinator, ttl => '30s');
 $_->safe_psql('postgres', 'CREATE ROLE exporter LOGIN IN ROLE pg_monitor') for $coordinator, $server;
-$server->safe_psql('postgres', 'CREATE TABLE t (id flake DEFAULT flake_next()); INSERT INTO t SELECT FROM generate_series(1, 10)');
+$server->safe_psql('postgres', 'CREATE TABLE t (id flake DEFAULT flake_next())');
+ok(wait_until(sub { error_of($server, 'INSERT INTO t SELECT FROM generate_series(1, 10)') eq '' }), 'ids with the first lease');
 
 my %of;
 $of{$_} = [ look($server, $_, 1) ] for grep { !/settled|realm/ } sort keys %$queries;
