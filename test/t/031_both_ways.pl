@@ -10,7 +10,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @sites = map { server($_, 'wal_level = logical', 'max_wal_senders = 10', 'max_replication_slots = 10') } 'east', 'west';
+# A connection that ends because the machine stalls would count as an error of the apply worker.
+my @conf = ('wal_level = logical', 'max_wal_senders = 10', 'max_replication_slots = 10', 'wal_sender_timeout = 0', 'wal_receiver_timeout = 0');
+my @sites = map { server($_, @conf) } 'east', 'west';
 my ($east, $west) = @sites;
 plan skip_all => 'subscriptions without what came from elsewhere are of PostgreSQL 16' if $east->pg_version < 16;
 
