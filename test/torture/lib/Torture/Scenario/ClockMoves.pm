@@ -70,9 +70,15 @@ sub session_cache
 	my $name = "session cache, $layout";
 	my $server = Torture::Server->create(layout => $layout, conf => "flakeid.when_ahead = error\nflakeid.cache = 1000");
 	my $draws = Torture::Draws->new($layout);
-	my $session = $server->connect;
-	my $first = $draws->draw($session, 1)->{drawn}[0][1];
-	my $drawn = $draws->draw($session, 1)->{drawn}[0];
+	my ($session, $first, $drawn);
+	# A machine that stalls may leave the cache no time: then another one.
+	for (1 .. 10)
+	{
+		$session = $server->connect;
+		$first = $draws->draw($session, 1)->{drawn}[0][1];
+		$drawn = $draws->draw($session, 1)->{drawn}[0];
+		last if $drawn->[1] == $first + 1;
+	}
 	is($drawn->[1], $first + 1, "$name: the second id is of the first one's cache");
 	$server->move_clock(-20);
 	is($draws->draw($session, 1)->{code}, '55000', "$name: nothing of it when the clock lies 20 s back");
