@@ -110,7 +110,7 @@ sub draw
 	return $answer;
 }
 
-# Lets sessions draw until stop() or, without `reconnect`, until they lose their server. Options:
+# Lets sessions draw until stop(), or until they lose their server. Options:
 # sessions (number, spread over the databases), databases, batch (ids a statement), pause (seconds
 # between statements), settings (SQL to begin with), call.
 sub start
@@ -142,20 +142,10 @@ sub work
 	local $SIG{INT} = 'IGNORE';
 	open my $out, '>:raw', $file or die $!;
 	my %sum = (errors => {}, messages => {}, lost => 0, longest => 0, statements => 0);
-	my $session;
-	while (!$stopped && getppid == $parent)
+	my $session = Torture::Session->new($server->{dir}, $database);    # unless the server is gone, which ran when this began
+	$session->run($o{settings}) if $session && $o{settings};
+	while ($session && !$stopped && getppid == $parent)
 	{
-		if (!$session)
-		{
-			$session = Torture::Session->new($server->{dir}, $database);
-			if (!$session)
-			{
-				last if !$o{reconnect};    # the server, which ran when this began, is gone
-				sleep 0.02;
-				next;
-			}
-			$session->run($o{settings}) if $o{settings};
-		}
 		my $kind = ($n + $sum{statements}++) % 4;
 		my $answer = batch($session, $o{batch} // 100, call => $o{call},
 			rolled_back => $kind == 1, read_only => $kind == 2);
@@ -163,9 +153,7 @@ sub work
 		if ($answer->{lost})
 		{
 			$sum{lost}++;
-			last if !$o{reconnect};
-			undef $session;
-			next;
+			last;
 		}
 		$sum{longest} = max($sum{longest}, $answer->{seconds});
 		if ($answer->{code})

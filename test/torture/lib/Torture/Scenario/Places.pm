@@ -31,7 +31,8 @@ flakeid.node = 0
 END
 	my ($here, $there) = map { $server->connect($_) } qw(d1 d2);
 	my $draws = Torture::Draws->new($layout);
-	$draws->start($server, sessions => 2, pause => max(0.01, pause_for($layout)), reconnect => 1);
+	my %meanwhile = (sessions => 2, pause => max(0.01, pause_for($layout)));
+	$draws->start($server, %meanwhile);
 	my (@ids, @done);
 	my $take = sub {
 		my ($what, $session, $sql, $at_least) = @_;
@@ -114,9 +115,11 @@ END
 	$take->("prepared transaction $_", $here, "BEGIN; $insert; PREPARE TRANSACTION 't$_'", 500) for 1 .. 4;
 	$here->value($_) for "COMMIT PREPARED 't1'", "ROLLBACK PREPARED 't2'";
 	$server->kill_all;
-	$server->move_clock(-2);
+	$draws->finish;
 	$draws->next_run;
+	$server->move_clock(-2);
 	$server->start;
+	$draws->start($server, %meanwhile);
 	$here = $server->connect('d1');
 	$here->value($_) for "COMMIT PREPARED 't3'", "ROLLBACK PREPARED 't4'";
 	$take->('after the kill', $here, $insert, 500);
