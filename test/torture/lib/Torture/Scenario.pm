@@ -10,7 +10,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 use Torture::Session;
 
-our @EXPORT = qw($max_ahead $year_2000 $horizon_moment row pause_for draw_first waited wait_until);
+our @EXPORT = qw($max_ahead $year_2000 $horizon_moment row pause_for draw_first waited wait_until caught_up);
 
 our $max_ahead = 5;
 our $year_2000 = 946_684_800_000_000;    # PostgreSQL's epoch, in microseconds since 1970
@@ -37,6 +37,15 @@ sub wait_until
 		sleep 0.02;
 	}
 	return 1;
+}
+
+# Whatever the one wrote has come to the other.
+sub caught_up
+{
+	my ($from, $to) = @_;
+	my $lsn = $from->value('postgres', 'SELECT pg_current_wal_flush_lsn()');
+	wait_until(sub { $to->value('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") eq 't' }) or die "the standby does not catch up\n";
+	return;
 }
 
 # Checks what must hold of every draw and makes a row of it. Options: ahead and longest, other than

@@ -164,15 +164,6 @@ sub standby
 	return $standby->start;
 }
 
-# Whatever the one wrote has come to the other.
-sub caught_up
-{
-	my ($from, $to) = @_;
-	my $lsn = $from->value('postgres', 'SELECT pg_current_wal_flush_lsn()');
-	wait_until(sub { $to->value('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") eq 't' }) or die "the standby does not catch up\n";
-	return;
-}
-
 # A server whose standby was promoted is rewound to follow it, and promoted after it.
 sub rewound
 {

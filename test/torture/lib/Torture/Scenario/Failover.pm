@@ -81,8 +81,10 @@ sub failover
 		push @databases, shift @databases;    # another one is idle
 		my ($idle, @busy) = @databases;
 		my %session = map { $_ => $primary->connect($_) } @databases;
+		my %look = map { $_ => $primary->connect($_) } @databases;
 		$draws->start($primary, databases => \@busy, sessions => 8, batch => 20, pause => pause_for($layout) / 4);
 		sleep 4 + rand 0.5;
+		caught_up($primary, $standby);
 		# The moment after an extension, and a second of ids at once.
 		my $session = $session{ $busy[0] };
 		my $horizon = $session->value($horizon_moment);
@@ -95,7 +97,8 @@ sub failover
 		my %issued = map { $_ => $draws->draw($session{$_}, 10)->{drawn}[-1][3] + $year_2000 } $busy[0], $idle;
 		$session->send("SELECT max(id) FROM flake_next_many($second) AS id;" x 4);    # which only later ones allow
 		sleep 0.1 + rand 0.1;
-		my %old = map { $_ => $primary->value($_, $horizon_moment) } @databases;
+		$_->send($horizon_moment) for values %look;
+		sleep 0.05;
 		kill 'KILL', $line;
 		my $killed = $primary->now;
 		$primary->kill_all;
@@ -104,7 +107,7 @@ sub failover
 		$draws->next_run;
 
 		$standby->value('postgres', 'SELECT pg_promote()');
-		$lost += grep { $standby->value($_, $horizon_moment) < $old{$_} } @databases;
+		$lost += grep { my $told = $look{$_}->receive->{rows}[0]; $told && $standby->value($_, $horizon_moment) < $told->[0] } @databases;
 		$beyond += grep { $standby->value($_, $horizon_moment) < $issued{$_} } keys %issued;
 		$standby->move_clock($killed - 3 - $standby->now);
 		$draws->draw($standby->connect($idle), 1000);
