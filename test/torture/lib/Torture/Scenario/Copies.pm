@@ -39,6 +39,7 @@ sub goes_on
 		$server->set_clock($stopped - $behind - time) if defined $stopped;
 		$server->start if !$server->{pid};
 		wait_until(sub { $server->value('postgres', 'SELECT pg_is_in_recovery()') eq 'f' }) or die "$scenario does not start\n";
+		$server->set_clock($stopped - $behind - time) if defined $stopped;    # however long that took
 		draw_first($draws, $server, $database);
 		draw_for($draws, $server, 0.5, $again ? $o{ids} : 0);
 		$server->kill_all if !$again;
