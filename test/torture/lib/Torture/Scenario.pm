@@ -85,7 +85,7 @@ sub draw_first
 {
 	my ($draws, $server, $database) = @_;
 	my $session = $server->connect($database);
-	for (1 .. 40)
+	for (1 .. 120)
 	{
 		my $answer = $draws->draw($session, 10);
 		return 1 if !$answer->{code};

@@ -235,7 +235,7 @@ sub stop
 	my ($self, $mode) = @_;
 	my $postmaster = delete $self->{pid} or return;
 	kill { smart => 'TERM', fast => 'INT', immediate => 'QUIT' }->{ $mode // 'fast' }, $postmaster;
-	for (1 .. 1000)
+	for (1 .. 3600)
 	{
 		return if waitpid($postmaster, WNOHANG) == $postmaster;
 		sleep 0.05;
