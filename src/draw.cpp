@@ -53,7 +53,7 @@ static_assert(is_plain<Waiting>);
 void nap(int64_t us)
 {
     Assert(INTERRUPTS_CAN_BE_PROCESSED());
-    const auto ms = static_cast<long>((Min(us, longest_nap_us) + us_per_ms - 1) / us_per_ms);
+    const auto ms = static_cast<long>((std::min(us, longest_nap_us) + us_per_ms - 1) / us_per_ms);
     (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
                     PG_WAIT_EXTENSION);
     ResetLatch(MyLatch);
@@ -96,7 +96,7 @@ void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
     if ((!ahead && none_to_come(g)) || waiting.us() > settings.max_ahead_us + wait_margin_us) {
         throw_no_lease(g, now_us);
     }
-    nap(Max(lease_nap_us, waiting.us() / 4));
+    nap(std::max(lease_nap_us, waiting.us() / 4));
 }
 
 // Narrows a draw of several ids to what it may take freely. True when that is nothing: others
@@ -109,7 +109,7 @@ bool give_way(const Generator& g, Draw* d)
     const Word last = last_of_several(g.shape, g.limits, word_back(g.shape, d->word));
     const bool crowded = d->word > last;
     const Word end = crowded ? last_of_tick(g.shape, d->word) : last;
-    d->count = static_cast<uint32_t>(Min(d->count, end - d->word + 1));
+    d->count = static_cast<uint32_t>(std::min<uint64_t>(d->count, end - d->word + 1));
     return crowded;
 }
 
@@ -117,7 +117,7 @@ void let_others_first(const Generator& g, const Draw& d, int64_t now_us)
 {
     const auto tick = static_cast<int64_t>(max_sequence(g.shape)) + 1;
     const int64_t share_us = d.count * g.layout.tick_us / tick * part_of_several;
-    several_from_us = now_us + Min(share_us, settings.max_ahead_us / 2);
+    several_from_us = now_us + std::min(share_us, settings.max_ahead_us / 2);
 }
 
 // There was a coordinator a moment ago, or this session has not seen yet that there is one.
@@ -159,7 +159,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
             waited > longest) {
             throw_ahead(g, d.word, now_us);
         }
-        wait_us = Max(wait_us, 1);
+        wait_us = std::max<int64_t>(wait_us, 1);
     }
     return wait_us;
 }
@@ -213,7 +213,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     const Draw d = next_draw(g, last, want);
     attempt->draw = d;
     if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&
-        word_tick(g.shape, d.word) > Max(g.round.level, g.limits.now)) {
+        word_tick(g.shape, d.word) > std::max(g.round.level, g.limits.now)) {
         move_on(g, want, word_tick(g.shape, d.word));
         return false;
     }
@@ -245,7 +245,8 @@ Draw draw(Generator& g, Want want)
 {
     Waiting waiting;
     if (unlikely(is_span(g)) && !want.in_one_tick) {
-        want.count = static_cast<uint32_t>(Min(want.count, max_sequence(g.shape) + 1)); // a tick's
+        want.count = static_cast<uint32_t>(
+            std::min<uint64_t>(want.count, max_sequence(g.shape) + 1)); // a tick's
     }
     for (;;) {
         Attempt attempt;

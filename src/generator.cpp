@@ -26,7 +26,7 @@ constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
 
 Tick clamp_tick(const WordShape& shape, int64_t tick)
 {
-    return tick < 0 ? Tick{0} : Min(static_cast<Tick>(tick), shape.max_tick);
+    return tick < 0 ? Tick{0} : std::min(static_cast<Tick>(tick), shape.max_tick);
 }
 
 // The slot of a generator whose node is not leased yet.
@@ -45,8 +45,9 @@ void limit_to_lease(Generator& g)
         g.limits.last = no_word;
         return;
     }
-    g.limits.first = Max(g.limits.first, word_of(g.shape, 0, g.lease.first_tick, 0));
-    g.limits.last = Min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.lease.last_tick));
+    g.limits.first = std::max(g.limits.first, word_of(g.shape, 0, g.lease.first_tick, 0));
+    g.limits.last =
+        std::min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.lease.last_tick));
 }
 
 // Decodes the shared bound and floor.
@@ -382,7 +383,7 @@ void refresh_limits(Generator& g, int64_t now_us)
     }
     if (other_tick || other_bound) {
         Limits limits = g.limits;
-        limits.last = Min(limits.last, g.early.word);
+        limits.last = std::min(limits.last, g.early.word);
         // A lease is looked at with every word.
         g.stretch = g.lease.entry != nullptr ? Stretch{} : stretch_of(g.shape, limits);
     }

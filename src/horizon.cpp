@@ -51,7 +51,7 @@ void raise_stamp(pg_atomic_uint64* shared, Stamp stamp)
 // No id was stamped after it in this life of the server.
 Stamp known_stamp(Horizon* horizon, int kind)
 {
-    return Max(published_bound(horizon, kind), published_floor(horizon, kind));
+    return std::max(published_bound(horizon, kind), published_floor(horizon, kind));
 }
 
 bool is_loaded(Horizon* horizon)
@@ -146,7 +146,7 @@ bool change(Horizon* horizon, Alter alter)
             return;
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            Stamp stamp = Max(stamp_of_number(durable.stamp[kind]), known[kind]);
+            Stamp stamp = std::max(stamp_of_number(durable.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
                 stamp = raised_stamp(stamp, known[kind], floor[kind]);
                 if (loaded) {
@@ -215,8 +215,8 @@ void raise(FloorOf floor_of)
     const bool published = change(horizon, [&](Durable& durable, Stamp* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const Stamp latest =
-                Max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
-            floor[kind] = Max(floor[kind], floor_of(kind, latest));
+                std::max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
+            floor[kind] = std::max(floor[kind], floor_of(kind, latest));
         }
         durable.lost = 0;
     });
@@ -329,7 +329,8 @@ void horizon_keep_for_0_1_0(Oid schema)
     Horizon* horizon = shared_horizon();
     if (is_loaded(horizon)) {
         const Stamp back = published_bound(horizon, back_horizon);
-        const int64_t us = Max(stamp_us(published_bound(horizon, plain_horizon)), stamp_us(back));
+        const int64_t us =
+            std::max(stamp_us(published_bound(horizon, plain_horizon)), stamp_us(back));
         const Oid copy = get_relname_relid("flake_horizon_copy", schema);
         (void)DirectFunctionCall2(setval_oid, ObjectIdGetDatum(copy),
                                   Int64GetDatum(stamp_number(stamp_of(stamp_back(back), us))));
@@ -353,7 +354,7 @@ bool horizon_repair(int64_t now_us)
         [&](const DurablePage&, Durable& durable) {
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
                 const Stamp stamp =
-                    Max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
+                    std::max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
                 durable.stamp[kind] = stamp_number(repaired_stamp(stamp, right_us));
             }
         },
@@ -376,7 +377,7 @@ bool horizon_remembered(int64_t* stamp)
 {
     Horizon* horizon = shared_horizon();
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        stamp[kind] = Max(stamp[kind], stamp_number(known_stamp(horizon, kind)));
+        stamp[kind] = std::max(stamp[kind], stamp_number(known_stamp(horizon, kind)));
     }
     return is_loaded(horizon);
 }

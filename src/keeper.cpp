@@ -186,7 +186,7 @@ void renew(Lease* lease, Care& care)
         fail(lease, care);
         return;
     }
-    end_us = Max(known.end_us, end_us);
+    end_us = std::max(known.end_us, end_us);
     lease_extend(lease, end_us);
     plan_renewal(care, end_us);
 }
@@ -272,8 +272,9 @@ Steady attend(Lease* lease, Care& care)
     if (new_end_us == 0) {
         return care.attempts.due;
     }
-    const int64_t left_us = Max(0, new_end_us - wall_us());
-    return care.refused ? steady_now() + left_us : Min(care.attempts.due, steady_now() + left_us);
+    const int64_t left_us = std::max<int64_t>(new_end_us - wall_us(), 0);
+    return care.refused ? steady_now() + left_us
+                        : std::min(care.attempts.due, steady_now() + left_us);
 }
 
 void replace(char** kept, const char* text)
@@ -334,7 +335,7 @@ Steady attend_each()
             postpone(care.attempts, steady_now(), chance());
             due = care.attempts.due;
         }
-        next = Min(next, due);
+        next = std::min(next, due);
     }
     return next;
 }
@@ -377,12 +378,9 @@ void flakeid_keeper_main(Datum)
     MemoryContextSwitchTo(loop);
     bool good = survives(take_settings);
     while ((keeper.serving || !good) && !ShutdownRequestPending) {
-        const int64_t left_us = Max(0, attend_all() - steady_now());
+        const Steady next = attend_all();
         if (!worker_interrupted()) {
-            (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-                            static_cast<long>((left_us + us_per_ms - 1) / us_per_ms),
-                            PG_WAIT_EXTENSION);
-            ResetLatch(MyLatch);
+            worker_sleep(next);
         }
         if (ConfigReloadPending || !good) {
             ConfigReloadPending = false;

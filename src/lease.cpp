@@ -109,7 +109,7 @@ uint32_t leasable_nodes(uint32_t first_node, uint32_t last_node)
             held += ours && lease.trouble != Trouble::in_use ? 1 : 0;
             room += lease.in_use ? 0 : 1;
         }
-        return held + Min(room, last_node - first_node + 1 - known);
+        return held + std::min(room, last_node - first_node + 1 - known);
     });
 }
 
@@ -140,7 +140,7 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
                           lease->start_us == view.start_us;
         if (held && !slot->yielded && Word{pg_atomic_read_u64(&slot->word)} == closed_word) {
-            const Word word = Max(first_word, opening_word(*slot));
+            const Word word = std::max(first_word, opening_word(*slot));
             Assert(word > slot->word_before && word != closed_word);
             pg_atomic_write_u64(&slot->word, word_number(word));
         }
@@ -231,10 +231,10 @@ int64_t lease_close(Lease* lease)
         for (uint32_t i = 0; i < count; i++) {
             if (slots[i].node == lease->node) {
                 close_slot(slots[i]);
-                last_us = Max(last_us, last_moment(slots[i], end_us));
+                last_us = std::max(last_us, last_moment(slots[i], end_us));
             }
         }
-        lease->last_end_us = Min(lease->last_end_us, wall_us());
+        lease->last_end_us = std::min(lease->last_end_us, wall_us());
         return last_us;
     });
 }

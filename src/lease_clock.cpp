@@ -61,13 +61,13 @@ LeaseNow lease_clock_now(int64_t hold_s)
     bool moved = false;
     const int64_t here = lease_origin_here();
     const Durable durable = change([&](Durable& at) {
-        now_us = Max(now_us, at.lease_clock_us);
+        now_us = std::max(now_us, at.lease_clock_us);
         moved = at.lease_origin != here && at.lease_origin != 0;
         if (moved) {
             at.lease_rest_us = now_us;
         }
         at.lease_origin = here;
-        at.lease_hold_s = Max(at.lease_hold_s, hold_s);
+        at.lease_hold_s = std::max(at.lease_hold_s, hold_s);
         if (now_us - at.lease_clock_us >= written_every_us) {
             at.lease_clock_us = now_us;
         }
@@ -90,7 +90,7 @@ void lease_clock_rest(bool begin)
 {
     const int64_t now_us = wall_us();
     (void)change([&](Durable& durable) {
-        durable.lease_rest_us = begin ? Max(now_us, durable.lease_clock_us) : 0;
+        durable.lease_rest_us = begin ? std::max(now_us, durable.lease_clock_us) : 0;
     });
 }
 
@@ -99,7 +99,7 @@ int64_t lease_clock_repair()
     const int64_t now_us = wall_us();
     int64_t ahead_us = 0;
     (void)change([&](Durable& durable) {
-        ahead_us = Max(0, durable.lease_clock_us - now_us);
+        ahead_us = std::max<int64_t>(0, durable.lease_clock_us - now_us);
         durable.lease_clock_us = now_us;
     });
     return ahead_us;
@@ -110,11 +110,11 @@ void lease_clock_take_over(const OldLeases& old)
     const int64_t now_us = wall_us();
     const bool here = old.place == lease_place_of_0_1_0(old.history);
     (void)change([&](Durable& durable) {
-        durable.lease_clock_us = Max(durable.lease_clock_us, old.clock_us);
-        durable.lease_hold_s = Max(durable.lease_hold_s, old.hold_s);
+        durable.lease_clock_us = std::max(durable.lease_clock_us, old.clock_us);
+        durable.lease_hold_s = std::max(durable.lease_hold_s, old.hold_s);
         if (old.place != 0 || old.dumped) {
             durable.lease_origin = lease_origin_here();
-            durable.lease_rest_us = here ? old.rest_us : Max(now_us, old.clock_us);
+            durable.lease_rest_us = here ? old.rest_us : std::max(now_us, old.clock_us);
         }
     });
 }
@@ -127,8 +127,8 @@ void lease_clock_restored(int64_t hold)
     }
     const int64_t now_us = wall_us();
     (void)change([&](Durable& durable) {
-        durable.lease_rest_us = Max(durable.lease_rest_us, now_us);
-        durable.lease_hold_s = Max(durable.lease_hold_s, hold);
+        durable.lease_rest_us = std::max(durable.lease_rest_us, now_us);
+        durable.lease_hold_s = std::max(durable.lease_hold_s, hold);
     });
 }
 

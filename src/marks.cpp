@@ -78,13 +78,13 @@ void lower(Holder& holder, uint32_t slot, Word word, uint64_t moment)
 {
     const uint32_t count = pg_atomic_read_u32(&holder.count);
     uint32_t i = 0;
-    while (i < Min(count, marks_each) && pg_atomic_read_u32(&holder.marks[i].slot) != slot) {
+    while (i < std::min(count, marks_each) && pg_atomic_read_u32(&holder.marks[i].slot) != slot) {
         i++;
     }
     Mark& mark = holder.marks[i];
     const uint64_t lowest = i < marks_each ? word_number(word) : moment;
     if (i < count) {
-        pg_atomic_write_u64(&mark.lowest, Min(lowest, pg_atomic_read_u64(&mark.lowest)));
+        pg_atomic_write_u64(&mark.lowest, std::min(lowest, pg_atomic_read_u64(&mark.lowest)));
         return;
     }
     pg_atomic_write_u32(&mark.slot, i < marks_each ? slot : further_slots);

@@ -18,7 +18,7 @@ constexpr int64_t warned_before_end_us = 3 * 365 * us_per_day;
 
 LayoutMessage describe(const LayoutError& error, const char* text, size_t length)
 {
-    const char* word = pnstrdup(text + error.offset, Min(error.length, length - error.offset));
+    const char* word = pnstrdup(text + error.offset, std::min(error.length, length - error.offset));
     auto at_word = [&](const char* what) {
         return psprintf("%s: \"%s\" at character %d.", what, word,
                         pg_mbstrlen_with_len(text, static_cast<int>(error.offset)) + 1);

@@ -4,6 +4,8 @@
 
 #include "core/plain.hpp"
 
+#include <algorithm>
+
 extern "C" {
 #include "postgres.h"
 

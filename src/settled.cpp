@@ -25,14 +25,14 @@ struct Lowest {
     void take(Word word, uint64_t node_bits)
     {
         const uint64_t raw = raw_of_word(g.layout, g.shape, within_layout(g.shape, word));
-        id = Min(id, static_cast<int64_t>(raw | node_bits));
+        id = std::min(id, static_cast<int64_t>(raw | node_bits));
     }
 
     void take_mark(uint32_t slot, uint64_t mark)
     {
         if (slot == further_slots) {
             const int64_t tick = tick_of_us(g.layout, static_cast<int64_t>(mark));
-            take(word_of(g.shape, 0, static_cast<Tick>(Max(tick, 0)), 0), 0);
+            take(word_of(g.shape, 0, static_cast<Tick>(std::max<int64_t>(tick, 0)), 0), 0);
         } else if (same_layout(slots[slot].key, key)) {
             take(Word{mark}, slots[slot].key.node);
         }
@@ -68,7 +68,7 @@ void take_undrawn(Lowest& lowest)
     for (uint32_t i = 0; i < count; i++) {
         if (!slots[i].yielded && same_layout(slots[i].key, lowest.key)) {
             const Word word{pg_atomic_read_u64(&slots[i].word)};
-            furthest = Max(furthest, word == closed_word ? slots[i].word_before : word);
+            furthest = std::max(furthest, word == closed_word ? slots[i].word_before : word);
             some = &slots[i];
             nodes++;
         }
@@ -81,18 +81,18 @@ void take_undrawn(Lowest& lowest)
         raise_to(&slots[i].word, word_number(skipped));
         const Word word{pg_atomic_read_u64(&slots[i].word)};
         if (word != closed_word) {
-            const Word next = Max(word + 1, g.after_floor);
+            const Word next = std::max(word + 1, g.after_floor);
             lowest.take(next, slots[i].key.node);
-            first = Min(first, next);
+            first = std::min(first, next);
         }
     }
     if (first == highest_word) {
-        first =
-            Max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1, g.after_floor);
+        first = std::max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1,
+                         g.after_floor);
         lowest.take(first, 0);
     }
     if (some != nullptr) {
-        some->settled = Max(some->settled, last_of_tick(g.shape, first));
+        some->settled = std::max(some->settled, last_of_tick(g.shape, first));
     }
     LWLockRelease(AddinShmemInitLock);
 }

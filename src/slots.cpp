@@ -113,7 +113,7 @@ Word close_others(SlotTable& table, const SlotKey& key, const IdBits& bits, cons
         const Word issued = word == closed_word ? other.word_before : word;
         other.word_before = issued;
         if (issued != no_word) {
-            last = Max(last, last_of_tick(shape, 0, slot_tick(other.key, issued)));
+            last = std::max(last, last_of_tick(shape, 0, slot_tick(other.key, issued)));
         }
     }
     return last;
@@ -209,7 +209,7 @@ Word settled_word(const SlotKey& key)
     const Slot* slots = taken_slots(&count);
     for (uint32_t i = 0; i < count; i++) {
         if (same_layout(slots[i].key, key)) {
-            settled = Max(settled, slots[i].settled);
+            settled = std::max(settled, slots[i].settled);
         }
     }
     return settled;
@@ -217,7 +217,7 @@ Word settled_word(const SlotKey& key)
 
 Word opening_word(const Slot& slot)
 {
-    return Max(slot.word_before, settled_word(slot.key)) + 1;
+    return std::max(slot.word_before, settled_word(slot.key)) + 1;
 }
 
 void slots_init()
@@ -266,7 +266,7 @@ Slot* take_slot(const SlotWanted& wanted)
         if (other == nullptr) {
             const WordShape shape = word_shape(*wanted.layout);
             const Word last = close_others(table, key, bits, shape);
-            slot = add(table, key, place, wanted, Max(last, settled_word(key)));
+            slot = add(table, key, place, wanted, std::max(last, settled_word(key)));
         }
     }
     LWLockRelease(AddinShmemInitLock);
@@ -293,7 +293,7 @@ uint32_t slots_for_span(const Layout& layout, uint32_t first_node, uint32_t last
         }
     }
     const uint32_t room = max_slots - spare_slots;
-    return Max(1, taken + (count < room ? room - count : 0));
+    return std::max<uint32_t>(1, taken + (count < room ? room - count : 0));
 }
 
 Slot* taken_slots(uint32_t* count)
@@ -315,7 +315,7 @@ int64_t furthest_ahead_us(int64_t now_us)
         const Tick tick = word == closed_word ? Tick{0} : slot_tick(key, word);
         if (tick > Tick{0}) {
             const int64_t start = static_cast<int64_t>(tick) * key.tick_us + key.epoch_us;
-            ahead = Max(ahead, start - now_us);
+            ahead = std::max(ahead, start - now_us);
         }
     }
     return ahead;

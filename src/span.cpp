@@ -36,7 +36,7 @@ bool take_further(Generator& g, uint32_t node)
     const bool taken = set_node(g, node);
     if (!taken && g.lease.entry == nullptr) {
         g.span.last = node - 1; // nor is there one for those after it
-        g.round.unvisited = Min(g.round.unvisited, g.span.last - g.span.first);
+        g.round.unvisited = std::min(g.round.unvisited, g.span.last - g.span.first);
     }
     return taken;
 }
@@ -68,10 +68,10 @@ void move_on(Generator& g, Want want, Tick tick)
         round.unvisited--;
         node = node_after(g, node);
         tick = take_further(g, node) ? next_tick(g, want) : no_tick;
-        if (tick <= Max(round.level, g.limits.now)) {
+        if (tick <= std::max(round.level, g.limits.now)) {
             return;
         }
-        node = Min(node, g.span.last);
+        node = std::min(node, g.span.last);
     }
     const bool none = round.least == no_tick;
     (void)set_node(g, none ? start : round.best);

@@ -103,6 +103,14 @@ bool worker_interrupted()
     return !worker_stopping && (ShutdownRequestPending || ConfigReloadPending);
 }
 
+void worker_sleep(Steady until)
+{
+    const int64_t left_us = std::max<int64_t>(until - steady_now(), 0);
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+                    static_cast<long>((left_us + us_per_ms - 1) / us_per_ms), PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+}
+
 bool worker_attach()
 {
     LeaseTable* table = shared_leases();

@@ -29,6 +29,9 @@ extern bool worker_stopping;
 // True when the keeper is to stop or to read the settings anew.
 bool worker_interrupted();
 
+// Until that moment, or until the latch is set.
+void worker_sleep(Steady until);
+
 // Waits on the latch too; sessions that set it do not end a wait.
 extern const Waiter worker_waiter;
 

@@ -55,7 +55,7 @@ void require_time_order(const Reader& reader)
 // before and after the layout's life.
 int64_t clamped(const Layout& layout, int64_t tick)
 {
-    return Max(-1, Min(tick, static_cast<int64_t>(layout.max_tick) + 1));
+    return std::max<int64_t>(-1, std::min(tick, static_cast<int64_t>(layout.max_tick) + 1));
 }
 
 int64_t first_tick_at_or_after(const Layout& layout, int64_t us)
@@ -92,7 +92,8 @@ int64_t tick_within_life(const Layout& layout, TimestampTz timestamp)
     if (TIMESTAMP_IS_NOEND(timestamp)) {
         return last;
     }
-    return Max(0, Min(last_tick_at_or_before(layout, us_since_1970(timestamp)), last));
+    return std::max<int64_t>(
+        0, std::min(last_tick_at_or_before(layout, us_since_1970(timestamp)), last));
 }
 
 // The ids whose tick begins in the range.
@@ -117,13 +118,13 @@ IdRange ids_in_range(const Reader& reader, RangeType* range)
     }
     if (!TIMESTAMP_IS_NOBEGIN(from)) {
         const int64_t us = us_since_1970(from);
-        first = Max(0, lower.inclusive ? first_tick_at_or_after(layout, us)
-                                       : last_tick_at_or_before(layout, us) + 1);
+        first = std::max<int64_t>(0, lower.inclusive ? first_tick_at_or_after(layout, us)
+                                                     : last_tick_at_or_before(layout, us) + 1);
     }
     if (!TIMESTAMP_IS_NOEND(to)) {
         const int64_t us = us_since_1970(to);
-        last = Min(max_tick, upper.inclusive ? last_tick_at_or_before(layout, us)
-                                             : first_tick_at_or_after(layout, us) - 1);
+        last = std::min(max_tick, upper.inclusive ? last_tick_at_or_before(layout, us)
+                                                  : first_tick_at_or_after(layout, us) - 1);
     }
     return first > last ? no_ids : IdRange{lowest_id(layout, first), highest_id(layout, last)};
 }

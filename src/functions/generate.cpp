@@ -43,7 +43,8 @@ static_assert(is_plain<Progress>);
 uint32_t next_batch(const Progress& progress)
 {
     const uint64_t tick = max_sequence(progress.generator.shape) + 1;
-    return static_cast<uint32_t>(Min(Min(progress.wanted, tick), Max(progress.reserved, 1)));
+    return static_cast<uint32_t>(
+        std::min<uint64_t>({progress.wanted, tick, std::max(progress.reserved, 1U)}));
 }
 
 } // namespace
@@ -95,9 +96,9 @@ FLAKEID_FUNCTION(flakeid_next_many)
         Draw& drawn = progress->drawn;
         if (drawn.count == 0) {
             drawn = draw(progress->generator, {next_batch(*progress), false});
-            progress->reserved = Min(progress->reserved + drawn.count, most_reserved);
+            progress->reserved = std::min(progress->reserved + drawn.count, most_reserved);
         }
-        progress->made = Min(drawn.count, made_at_once);
+        progress->made = std::min(drawn.count, made_at_once);
         progress->returned = 0;
         ids_of_words(progress->generator, drawn.word, progress->made, progress->ids);
         drawn.word = drawn.word + progress->made;

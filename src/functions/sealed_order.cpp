@@ -24,12 +24,12 @@ FLAKEID_FUNCTION(flakeid_sealed_cmp)
 
 FLAKEID_FUNCTION(flakeid_sealed_smaller)
 {
-    return Int64GetDatum(Min(PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
+    return Int64GetDatum(std::min(PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
 FLAKEID_FUNCTION(flakeid_sealed_larger)
 {
-    return Int64GetDatum(Max(PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
+    return Int64GetDatum(std::max(PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
 FLAKEID_FUNCTION(flakeid_sealed_hash)

@@ -30,7 +30,7 @@ FLAKEID_FUNCTION(flakeid_stats)
     stats_add_up();
     Datum values[] = {
         number(Counter::issued),
-        interval_datum(Max(0, furthest_ahead_us(wall_us()))),
+        interval_datum(std::max<int64_t>(0, furthest_ahead_us(wall_us()))),
         length(Counter::largest_ahead_us),
         number(Counter::waits),
         length(Counter::waited_us),

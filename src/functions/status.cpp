@@ -82,8 +82,8 @@ Datum names_of_presets(Wanted wanted)
 uint32_t usable_nodes(const Layout& layout, const NodeSpan& span)
 {
     const uint32_t all = span.last - span.first + 1;
-    return has_coordinator() ? Min(all, leasable_nodes(span.first, span.last))
-                             : Min(all, slots_for_span(layout, span.first, span.last));
+    return has_coordinator() ? std::min(all, leasable_nodes(span.first, span.last))
+                             : std::min(all, slots_for_span(layout, span.first, span.last));
 }
 
 void add_row(ReturnSetInfo* result, const char* name, const char* value)

@@ -31,7 +31,7 @@ TextFormat format_of_argument(FunctionCallInfo fcinfo, int arg)
 {
     const char* name = text_format_name(format);
     const int bytes =
-        offset < length ? Min(pg_mblen(text + offset), static_cast<int>(length - offset)) : 0;
+        offset < length ? std::min(pg_mblen(text + offset), static_cast<int>(length - offset)) : 0;
     const char* reason = "";
     char zero[max_text_size];
     switch (status) {

@@ -13,7 +13,7 @@ namespace {
 Stamp kept_by_0_1_0(Stamp stamp, Stamp copy, bool restored, HorizonKind kind)
 {
     const Stamp of_copy = kind == back_horizon ? copy : stamp_of(0, stamp_us(copy));
-    return restored ? Max(stamp, of_copy) : stamp;
+    return restored ? std::max(stamp, of_copy) : stamp;
 }
 
 } // namespace
