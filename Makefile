@@ -20,7 +20,7 @@ else
 EXTENSION = flakeid
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.control)
 MODULE_big = flakeid
-SOURCES = $(wildcard src/core/*.cpp src/*.cpp src/functions/*.cpp)
+SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 DATA = $(wildcard sql/flakeid--*.sql sql/flakeid--*.control)
 

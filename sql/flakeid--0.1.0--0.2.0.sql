@@ -90,7 +90,7 @@ $$;
 SELECT flakeid.rename_constraints();
 DROP FUNCTION flakeid.rename_constraints();
 
--- What outlives everything (src/durable.hpp): one row, which the library alone changes.
+-- What outlives everything (src/durable/durable.hpp): one row, which the library alone changes.
 
 CREATE FUNCTION flakeid.state_now(
         OUT plain_horizon int8, OUT back_horizon int8,

@@ -47,7 +47,7 @@ CREATE CAST (pg_catalog.numeric AS flake) WITH FUNCTION flake(pg_catalog.numeric
 CREATE CAST (flake AS pg_catalog.int4) WITH INOUT AS ASSIGNMENT;
 CREATE CAST (flake AS pg_catalog.numeric) WITH INOUT AS ASSIGNMENT;
 
--- The durable horizon (src/horizon.hpp). pg_dump carries the copy alone, so that a restore can
+-- The durable horizon (src/durable/horizon.hpp). pg_dump carries the copy alone, so that a restore can
 -- raise the horizon but never lower it.
 
 CREATE SEQUENCE flake_horizon MINVALUE 0 START 0;

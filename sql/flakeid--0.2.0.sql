@@ -833,7 +833,7 @@ GRANT EXECUTE ON FUNCTION flake_nodes() TO pg_monitor;
 -- The durable state
 -- -------------------------------------------------------------------------------------------------
 --
--- It outlives everything (src/durable.hpp): one row, which the library alone changes.
+-- It outlives everything (src/durable/durable.hpp): one row, which the library alone changes.
 
 CREATE FUNCTION flakeid.state_now(
         OUT plain_horizon int8, OUT back_horizon int8,

@@ -1,16 +1,16 @@
-#include "clock_watch.hpp"
-#include "guc.hpp"
-#include "horizon.hpp"
-#include "lease_settings.hpp"
-#include "lease_table.hpp"
-#include "marks.hpp"
-#include "node.hpp"
-#include "secret.hpp"
-#include "settings.hpp"
-#include "shared.hpp"
-#include "slots.hpp"
-#include "stats.hpp"
-#include "worker.hpp"
+#include "durable/clock_watch.hpp"
+#include "server/guc.hpp"
+#include "durable/horizon.hpp"
+#include "settings/lease_settings.hpp"
+#include "lease/lease.hpp"
+#include "slots/pins.hpp"
+#include "settings/node.hpp"
+#include "settings/secret.hpp"
+#include "settings/settings.hpp"
+#include "server/shared.hpp"
+#include "slots/slots.hpp"
+#include "server/stats.hpp"
+#include "lease/worker.hpp"
 
 FLAKEID_EXPORT(PG_MODULE_MAGIC; void _PG_init(void);)
 
@@ -25,11 +25,11 @@ void _PG_init(void)
     secret_init();
     guc_end();
     clock_watch_init();
-    lease_table_init();
+    lease_init();
     slots_init();
     horizon_init();
     stats_init();
-    marks_init();
+    pins_init();
     shared_init();
     worker_init();
 }

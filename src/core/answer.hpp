@@ -20,7 +20,7 @@ enum class Trouble : unsigned char {
     refused,     // the coordinator says no
     nonsense,    // its answer is no answer to the question
     ended,       // it gave a lease that had ended by this server's clock
-    failed,      // an error in the keeper itself
+    failed,      // an error in the lease worker itself
     interrupted, // by new settings or a stop
 };
 

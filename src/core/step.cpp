@@ -88,7 +88,7 @@ Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back
     auto last_ahead = [&](uint64_t ticks) {
         return last_of_tick(shape, back, tick_ahead(shape, limits, ticks));
     };
-    return std::min(last_ahead(limits.ahead / 2), std::max(limits.spared, last_ahead(left / 2)));
+    return std::min(last_ahead(limits.ahead / 2), std::max(limits.reserved, last_ahead(left / 2)));
 }
 
 Stretch stretch_of(const WordShape& shape, const Limits& limits)

@@ -97,12 +97,12 @@ inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, Word w
 
 // All that bounds a draw besides the last word.
 struct Limits {
-    Tick now;                   // tick of the wall clock
-    uint64_t ahead;             // ticks that an id may lie ahead of the wall clock
-    Word first;                 // no word below this one
-    Word last;                  // no word above this one until the horizon is extended
-    uint64_t others_ahead = 0;  // ticks that an id of another session may have lain ahead of it
-    Word spared = highest_word; // what lies above it is for those who draw one id at a time
+    Tick now;                     // tick of the wall clock
+    uint64_t ahead;               // ticks that an id may lie ahead of the wall clock
+    Word first;                   // no word below this one
+    Word last;                    // no word above this one until the horizon is extended
+    uint64_t others_ahead = 0;    // ticks that an id of another session may have lain ahead of it
+    Word reserved = highest_word; // what lies above it is for those who draw one id at a time
 };
 
 struct Want {
@@ -130,7 +130,7 @@ struct Draw {
 Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
 
 // The last word that several ids at once may take freely, with that back count: half of
-// limits.ahead is for others, and what is spared, or half of what is left up to limits.last.
+// limits.ahead is for others, and what is reserved, or half of what is left up to limits.last.
 Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back);
 
 // The common case of the step: last words in the tick limits.now after which step() issues the next

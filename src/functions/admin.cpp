@@ -1,9 +1,9 @@
 // What administrators say about clocks and horizons that went wrong.
-#include "clock.hpp"
-#include "clock_watch.hpp"
-#include "durable.hpp"
-#include "horizon.hpp"
-#include "messages.hpp"
+#include "server/clock.hpp"
+#include "durable/clock_watch.hpp"
+#include "durable/durable.hpp"
+#include "durable/horizon.hpp"
+#include "server/messages.hpp"
 
 extern "C" {
 #include "commands/extension.h"

@@ -1,5 +1,5 @@
 // flake_encrypt and flake_decrypt: the block cipher alone.
-#include "secret.hpp"
+#include "settings/secret.hpp"
 
 using namespace flakeid;
 

@@ -1,7 +1,7 @@
 // Finding ids by time: flake_floor, flake_ceil and id <@ tstzrange, which the planner rewrites to
 // comparisons with them, so that indexes and partition pruning serve.
-#include "clock.hpp"
-#include "member.hpp"
+#include "server/clock.hpp"
+#include "server/extension.hpp"
 #include "functions/reader.hpp"
 
 extern "C" {
@@ -170,9 +170,9 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
         return nullptr;
     }
     const bool sealed = exprType(id) != INT8OID;
-    const Oid floor = member_beside(
+    const Oid floor = function_beside(
         call->funcid, sealed ? "flake_sealed_range_floor" : "flake_range_floor", TSTZRANGEOID);
-    const Oid ceil = member_beside(
+    const Oid ceil = function_beside(
         call->funcid, sealed ? "flake_sealed_range_ceil" : "flake_range_ceil", TSTZRANGEOID);
     return reinterpret_cast<Node*>(
         make_andclause(list_make2(compare(id, BTGreaterEqualStrategyNumber, floor, range),

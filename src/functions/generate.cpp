@@ -1,7 +1,7 @@
 // flake_next and its kin: the SQL functions that make ids.
-#include "compose.hpp"
-#include "draw.hpp"
-#include "messages.hpp"
+#include "generator/compose.hpp"
+#include "generator/draw.hpp"
+#include "server/messages.hpp"
 #include "functions/generator_of.hpp"
 
 using namespace flakeid;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "functions/named.hpp"
-#include "generator.hpp"
+#include "generator/generator.hpp"
 
 namespace flakeid {
 

@@ -1,7 +1,7 @@
 // What the SQL functions of a coordinator of leases ask of its clock.
-#include "clock.hpp"
+#include "server/clock.hpp"
 #include "functions/row.hpp"
-#include "lease_clock.hpp"
+#include "durable/lease_clock.hpp"
 
 using namespace flakeid;
 

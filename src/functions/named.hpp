@@ -1,7 +1,7 @@
 // An argument that names a layout, and what was made of it, kept for the rest of the query.
 #pragma once
 
-#include "postgres.hpp"
+#include "server/postgres.hpp"
 
 namespace flakeid {
 

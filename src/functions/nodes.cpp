@@ -1,10 +1,10 @@
 // What a server tells others of its node, and what it is told: the functions behind flake_nodes().
-#include "ask.hpp"
-#include "lease.hpp"
-#include "lease_settings.hpp"
-#include "messages.hpp"
-#include "node.hpp"
-#include "settings.hpp"
+#include "remote/ask.hpp"
+#include "lease/report.hpp"
+#include "settings/lease_settings.hpp"
+#include "server/messages.hpp"
+#include "settings/node.hpp"
+#include "settings/settings.hpp"
 
 extern "C" {
 #include "utils/json.h"

@@ -1,7 +1,7 @@
 // flake_timestamp and its kin: the SQL functions that read ids, and the one that composes them.
-#include "clock.hpp"
+#include "server/clock.hpp"
 #include "core/explain.hpp"
-#include "messages.hpp"
+#include "server/messages.hpp"
 #include "functions/row.hpp"
 #include "functions/reader.hpp"
 

@@ -1,12 +1,12 @@
 // The layout that a function reads ids with, decoded once per query.
 #pragma once
 
-#include "clock.hpp"
+#include "server/clock.hpp"
 #include "core/layout.hpp"
-#include "messages.hpp"
-#include "secret.hpp"
-#include "postgres.hpp"
-#include "settings.hpp"
+#include "server/messages.hpp"
+#include "settings/secret.hpp"
+#include "server/postgres.hpp"
+#include "settings/settings.hpp"
 
 namespace flakeid {
 

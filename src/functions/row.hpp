@@ -1,7 +1,7 @@
 // What SQL functions return besides numbers and texts.
 #pragma once
 
-#include "postgres.hpp"
+#include "server/postgres.hpp"
 
 namespace flakeid {
 

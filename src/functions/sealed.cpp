@@ -1,9 +1,9 @@
 // Type flake_sealed: stored and compared (sealed_order.cpp) as the plain id; enciphered at
 // every door (doc/sealed.md). Nothing here puts a plain id into a message.
-#include "clock.hpp"
+#include "server/clock.hpp"
 #include "core/sealed.hpp"
-#include "member.hpp"
-#include "sealing.hpp"
+#include "server/extension.hpp"
+#include "durable/fingerprints.hpp"
 
 extern "C" {
 #include "nodes/makefuncs.h"
@@ -101,12 +101,12 @@ bool seals_new_id(FunctionCallInfo fcinfo)
     const auto* argument =
         static_cast<const Node*>(linitial(reinterpret_cast<const FuncExpr*>(call)->args));
     return IsA(argument, FuncExpr) && reinterpret_cast<const FuncExpr*>(argument)->funcid ==
-                                          member_beside(fcinfo->flinfo->fn_oid, "flake_next");
+                                          function_beside(fcinfo->flinfo->fn_oid, "flake_next");
 }
 
 Oid seal_function(Oid beside)
 {
-    return member_beside(beside, "flake_seal", INT8OID);
+    return function_beside(beside, "flake_seal", INT8OID);
 }
 
 void require_seal_right(FunctionCallInfo fcinfo)

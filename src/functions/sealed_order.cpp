@@ -1,6 +1,6 @@
 // Order and equality of sealed ids: those of the plain ids. These are bigint's functions, written
 // once more: to use its own under other names, the server would compare names at every statement.
-#include "postgres.hpp"
+#include "server/postgres.hpp"
 
 #define SEALED_COMPARISON(name, operation)                                                         \
     FLAKEID_FUNCTION(flakeid_sealed_##name)                                                        \

@@ -1,7 +1,7 @@
 // flake_settled, and who holds it back.
 #include "core/settled.hpp"
 #include "functions/generator_of.hpp"
-#include "settled.hpp"
+#include "generator/settled.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -15,8 +15,8 @@ using namespace flakeid;
 
 namespace {
 
-// A mark may rise while a statement runs, when a transaction ends that wrote nothing. All scans of
-// a statement must stop at the same mark, so what was found first with a snapshot counts for as
+// A pin may rise while a statement runs, when a transaction ends that wrote nothing. All scans of
+// a statement must stop at the same pin, so what was found first with a snapshot counts for as
 // long as that is in use.
 struct Answer {
     Answer* next;
@@ -98,7 +98,7 @@ FLAKEID_FUNCTION(flakeid_settled)
     return Int64GetDatum(settled_for_statement(g));
 }
 
-// The marks that transactions of this database hold: one row for each transaction, layout and node.
+// The pins that transactions of this database hold: one row for each transaction, layout and node.
 FLAKEID_FUNCTION(flakeid_unsettled)
 {
     InitMaterializedSRF(fcinfo, 0);
@@ -106,14 +106,14 @@ FLAKEID_FUNCTION(flakeid_unsettled)
         return static_cast<Datum>(0);
     }
     auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-    Marks& marks = *marks_begin();
+    Pins& pins = *pins_begin();
     uint32_t count;
     const Slot* slots = taken_slots(&count);
     auto rows = [&](Holder& holder, int pid, TransactionId xid, Oid role, bool visible) {
         const uint32_t held = holder.unknown ? 1 : pg_atomic_read_u32(&holder.count);
         pg_read_barrier();
         for (uint32_t i = 0; i < held; i++) {
-            const uint32_t number = pg_atomic_read_u32(&holder.marks[i].slot);
+            const uint32_t number = pg_atomic_read_u32(&holder.pins[i].slot);
             const bool known = !holder.unknown && number != further_slots;
             const Slot& slot = slots[known ? number : 0];
             Datum values[] = {
@@ -124,7 +124,7 @@ FLAKEID_FUNCTION(flakeid_unsettled)
                 known ? CStringGetTextDatum(slot.layout) : static_cast<Datum>(0),
                 Int32GetDatum(static_cast<int32>(slot.node)),
                 Int64GetDatum(
-                    id_of_mark(slot.key, Word{pg_atomic_read_u64(&holder.marks[i].lowest)})),
+                    id_of_pin(slot.key, Word{pg_atomic_read_u64(&holder.pins[i].lowest)})),
             };
             bool nulls[] = {pid == 0,
                             xid == InvalidTransactionId,
@@ -138,16 +138,16 @@ FLAKEID_FUNCTION(flakeid_unsettled)
         }
     };
     for (int i = 0; i < MaxBackends; i++) {
-        Holder& holder = marks.holders[i];
+        Holder& holder = pins.holders[i];
         const PGPROC& proc = ProcGlobal->allProcs[i];
         if (is_held(holder, &proc) && holder.database == MyDatabaseId) {
             rows(holder, proc.pid, InvalidTransactionId, proc.roleId, may_see(proc.roleId));
         }
     }
-    const uint32_t used = pg_atomic_read_u32(&marks.prepared_used);
+    const uint32_t used = pg_atomic_read_u32(&pins.prepared_used);
     pg_read_barrier();
     for (uint32_t i = 0; i < used; i++) {
-        Holder& place = marks.holders[static_cast<uint32_t>(MaxBackends) + i];
+        Holder& place = pins.holders[static_cast<uint32_t>(MaxBackends) + i];
         const auto xid = static_cast<TransactionId>(pg_atomic_read_u64(&place.xid));
         pg_read_barrier();
         if (place.database == MyDatabaseId && TransactionIdIsNormal(xid) &&

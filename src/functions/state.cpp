@@ -1,11 +1,11 @@
 // What flakeid.state holds at its creation, what pg_dump carries of it, and what a restore does
 // with that.
-#include "clock.hpp"
-#include "durable.hpp"
+#include "server/clock.hpp"
+#include "durable/durable.hpp"
 #include "functions/row.hpp"
-#include "horizon.hpp"
-#include "lease_clock.hpp"
-#include "sealing.hpp"
+#include "durable/horizon.hpp"
+#include "durable/lease_clock.hpp"
+#include "durable/fingerprints.hpp"
 
 extern "C" {
 #include "commands/extension.h"
@@ -19,9 +19,9 @@ namespace {
 constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
 constexpr char hold_name[] = "lease hold";
-constexpr char key_name[] = "mark of key %d";
+constexpr char key_name[] = "fingerprint of key %d";
 
-// True for the name of a key's mark.
+// True for the name of a key's fingerprint.
 bool is_key_name(const char* name, int* number)
 {
     for (*number = 0; *number < max_keys; ++*number) {
@@ -32,11 +32,11 @@ bool is_key_name(const char* name, int* number)
     return false;
 }
 
-uint32_t mark_argument(int64_t value)
+uint32_t fingerprint_argument(int64_t value)
 {
     if (value <= 0 || value > PG_UINT32_MAX) {
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("" INT64_FORMAT " is no mark of a key", value));
+                errmsg("" INT64_FORMAT " is no fingerprint of a key", value));
     }
     return static_cast<uint32_t>(value);
 }
@@ -108,7 +108,7 @@ FLAKEID_FUNCTION(flakeid_dumped)
     row(back_name, durable.stamp[back_horizon]);
     row(hold_name, durable.lease_hold_s);
     for (int number = 0; number < max_keys; number++) {
-        row(psprintf(key_name, number), durable_key_mark(durable, number));
+        row(psprintf(key_name, number), durable_key_fingerprint(durable, number));
     }
     return static_cast<Datum>(0);
 }
@@ -131,7 +131,7 @@ FLAKEID_FUNCTION(flakeid_restore)
     } else if (strcmp(name, hold_name) == 0) {
         lease_clock_restored(value);
     } else if (is_key_name(name, &number)) {
-        sealing_restore(number, mark_argument(value));
+        sealing_restore(number, fingerprint_argument(value));
     } else {
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("flakeid keeps no \"%s\"", name),

@@ -1,8 +1,8 @@
 // The counters behind the view flake_stats.
-#include "clock.hpp"
+#include "server/clock.hpp"
 #include "functions/row.hpp"
-#include "slots.hpp"
-#include "stats.hpp"
+#include "slots/slots.hpp"
+#include "server/stats.hpp"
 
 using namespace flakeid;
 

@@ -1,16 +1,16 @@
 // What layouts allow, and the settings in effect: the functions behind the views flake_layouts and
 // flake_status.
-#include "clock.hpp"
-#include "messages.hpp"
+#include "server/clock.hpp"
+#include "server/messages.hpp"
 #include "functions/row.hpp"
-#include "core/meet.hpp"
-#include "node.hpp"
-#include "lease.hpp"
-#include "lease_settings.hpp"
-#include "secret.hpp"
-#include "settings.hpp"
-#include "shared.hpp"
-#include "slots.hpp"
+#include "core/overlap.hpp"
+#include "settings/node.hpp"
+#include "lease/report.hpp"
+#include "settings/lease_settings.hpp"
+#include "settings/secret.hpp"
+#include "settings/settings.hpp"
+#include "server/shared.hpp"
+#include "slots/slots.hpp"
 
 extern "C" {
 #include "utils/array.h"
@@ -109,8 +109,8 @@ const char* how_it_is_held(const LeaseReport& lease)
 {
     return lease.end_us != 0 ? psprintf("until %s", moment_text(lease.end_us))
            : lease.last_end_us != 0
-               ? psprintf("ended at %s. %s", moment_text(lease.last_end_us), lease.story)
-               : psprintf("not held. %s", lease.story);
+               ? psprintf("ended at %s. %s", moment_text(lease.last_end_us), lease.reasons)
+               : psprintf("not held. %s", lease.reasons);
 }
 
 // What the server knows of its coordinator and its leases.

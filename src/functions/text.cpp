@@ -1,6 +1,6 @@
 // flake_to_text and flake_from_text: ids in the forms of other programs.
 #include "core/text.hpp"
-#include "postgres.hpp"
+#include "server/postgres.hpp"
 
 using namespace flakeid;
 

@@ -1,5 +1,5 @@
 // Type flake: a bigint with another name, so that JSON prints it as a string.
-#include "postgres.hpp"
+#include "server/postgres.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // What older SQL objects need of this library: the version, what 0.1.0 kept, and the functions that
 // only 0.1.0 has.
-#include "durable.hpp"
-#include "horizon.hpp"
-#include "lease_clock.hpp"
+#include "durable/durable.hpp"
+#include "durable/horizon.hpp"
+#include "durable/lease_clock.hpp"
 
 using namespace flakeid;
 

@@ -1,5 +1,6 @@
-// How one state of the horizon's model follows another. Sessions follow src/generator.cpp,
-// src/draw.cpp, src/horizon.cpp and src/durable.cpp move by move.
+// How one state of the horizon's model follows another. Sessions follow
+// src/generator/generator.cpp, src/generator/draw.cpp, src/durable/horizon.cpp and
+// src/durable/durable.cpp move by move.
 #pragma once
 
 #include "horizon_rules.hpp"

@@ -1,6 +1,6 @@
-// What sessions compute and what the WAL does, after src/generator.cpp, src/draw.cpp,
-// src/horizon.cpp and src/durable.cpp. The arithmetic is src/core/stamp.cpp, except where it is
-// done wrong on purpose.
+// What sessions compute and what the WAL does, after src/generator/generator.cpp,
+// src/generator/draw.cpp, src/durable/horizon.cpp and src/durable/durable.cpp. The arithmetic is
+// src/core/stamp.cpp, except where it is done wrong on purpose.
 #pragma once
 
 #include "horizon_state.hpp"

@@ -1,7 +1,7 @@
 // The settled mark: two transactions that draw, write and end in any way, and a poller that asks
 // with a snapshot of any age, in every order of their moves. The step and the rules of the mark are
-// src/core/step.cpp and src/core/settled.cpp themselves; moves follow src/marks.cpp,
-// src/settled.cpp and src/draw.cpp.
+// src/core/step.cpp and src/core/settled.cpp themselves; moves follow src/slots/pins.cpp,
+// src/generator/settled.cpp and src/generator/draw.cpp.
 //
 //     settled_model                every run; a line each
 //     settled_model NAME...        these runs, and the way to what they find

@@ -8,7 +8,7 @@ our @EXPORT = qw(text lines sources version made cells tables none same);
 
 sub text { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; return <$in> }
 sub lines { my @lines = `@_`; die "@_ failed" if $?; chomp @lines; return @lines }
-sub sources { return sort map { glob "$_/*.cpp $_/*.hpp" } qw(src src/core src/functions) }
+sub sources { return sort glob 'src/*.[ch]pp src/*/*.[ch]pp' }
 sub version { return (text('flakeid.control') =~ /^default_version = '(.*)'$/m)[0] }
 
 # The names that the SQL script of a version makes: those for people, and all, with their schema where

@@ -62,7 +62,7 @@ none('whatever else is called a function is one', grep { !$function{$_} } map { 
 my ($file, %told, @wrong);
 for my $row (map { @$_ } tables($page, 'word'))
 {
-	$file = "src/$1" if $row->[0] =~ /(\w+\.[ch]pp)/;
+	$file = "src/$1" if $row->[0] =~ m{([\w/]+\.[ch]pp)};
 	for my $word ($row->[0] =~ /`(\w+)`/g)
 	{
 		$told{$word} = 1;

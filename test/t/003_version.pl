@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # The same library with another format of the shared memory, as the next release may have
-my ($format) = slurp_file(source_dir() . '/src/shared.cpp') =~ /^#define FLAKEID_SHARED_VERSION (\d+)$/m;
+my ($format) = slurp_file(source_dir() . '/src/server/shared.cpp') =~ /^#define FLAKEID_SHARED_VERSION (\d+)$/m;
 my $next_format = $format + 1;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 system('cp', '-pR', map({ source_dir() . "/$_" } qw(src sql Makefile flakeid.control)), $dir) == 0 or die;

@@ -25,7 +25,7 @@ sub keepers
 {
 	my ($node) = @_;
 	chomp(my ($pid) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/);
-	return scalar grep { /keeper of leases/ } `ps -o args= --ppid $pid`;
+	return scalar grep { /lease worker/ } `ps -o args= --ppid $pid`;
 }
 
 # Killed

@@ -58,7 +58,7 @@ my %answers = map { my $answer = $wrong{$_}[0]; $_ => lease(ref $answer ? $answe
 $answers{good} = sub { return $_[0] eq 'connect' ? 'good' : FakeCoordinator::good(@_) };
 $answers{unwilling} = sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'functions' ? FakeCoordinator::refusal('42501', 'not for you') : undef };
 $answers{taken} = lease(FakeCoordinator::refusal('55006', 'node 5 is held by "the neighbour"'));
-# Mostly it is asked for leases, and never is it silent: there the keeper's limits of time decide.
+# Mostly it is asked for leases, and never is it silent: there the lease worker's limits of time decide.
 $answers{'any bytes'} = sub {
 	my ($question, $number) = @_;
 	srand($$ + $number);
@@ -80,7 +80,7 @@ $server->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN; CREATE ROLE watcher 
 sub keepers
 {
 	my ($pid) = $postmaster =~ /^(\d+)/;
-	return scalar grep { /keeper of leases/ } `ps -o args= --ppid $pid`;
+	return scalar grep { /lease worker/ } `ps -o args= --ppid $pid`;
 }
 sub crashes { return log_lines($server, qr/was terminated by signal|all server processes terminated/) }
 

@@ -135,7 +135,7 @@ $server->stop;
 	my $err = '';
 	my $drawing = start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c', $endless ], '<', \undef, '2>', \$err);
 	ok($coordinator->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'active' AND query ~ 'LOOP' AND pid <> pg_backend_pid()"), 'a session draws all the time');
-	# The keeper looks at every reload, and counts from the last look that found something.
+	# The lease worker looks at every reload, and counts from the last look that found something.
 	my $returned = sub { return leases('state', 'node = 401 ORDER BY lease_start DESC LIMIT 1') eq 'released' };
 	my $hours = 0;
 	ok( wait_until(

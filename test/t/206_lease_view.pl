@@ -43,7 +43,7 @@ is(log_lines($server, qr/coordinator of leases/), 0, 'all that is no line in the
 $server->append_conf('postgresql.conf', "flakeid.lease_ttl = 30s\n");
 $server->reload;
 is(error_of($server, "SET flakeid.node = $_; SELECT flake_next()"), '', "node $_") for 10 .. 17;
-ok(wait_until(sub { keepers() eq '0' }), 'the keeper has left');
+ok(wait_until(sub { keepers() eq '0' }), 'the lease worker has left');
 my $renewals = counted('lease_renewals');
 $coordinator->append_conf('postgresql.conf', 'log_connections = on');
 $coordinator->reload;

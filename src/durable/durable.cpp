@@ -1,0 +1,331 @@
+#include "durable/durable.hpp"
+
+#include "server/extension.hpp"
+#include "settings/settings.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "commands/extension.h"
+#include "common/hashfn.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace flakeid {
+
+namespace {
+
+constexpr char schema_name[] = "flakeid";
+constexpr char relation_name[] = "state";
+
+// Calls `see` with every version of the rows that the key finds, also of those that are gone.
+template <typename See>
+void scan_versions(Oid catalog, Oid index, ScanKeyData key, See see)
+{
+    Relation relation = table_open(catalog, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(relation, index, true, SnapshotAny, 1, &key);
+    for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));) {
+        see(tuple);
+    }
+    systable_endscan(scan);
+    table_close(relation, AccessShareLock);
+}
+
+// True when this transaction removed or replaced that version, and a rollback, if only to a
+// savepoint, brings it back.
+bool removed_here(HeapTuple tuple)
+{
+    const HeapTupleHeader header = tuple->t_data;
+    if ((header->t_infomask & HEAP_XMAX_INVALID) != 0 ||
+        HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask)) {
+        return false;
+    }
+    const TransactionId remover = HeapTupleHeaderGetUpdateXid(header);
+    return TransactionIdIsCurrentTransactionId(remover) &&
+           HeapTupleHeaderGetXmin(header) != remover;
+}
+
+// True when this transaction has replaced a file of the state other than `file`, or the whole
+// extension. A state that it dropped with its schema counts too.
+bool replaced_here(Oid file)
+{
+    bool replaced = false;
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_class_relname, BTEqualStrategyNumber, F_NAMEEQ,
+                CStringGetDatum(relation_name));
+    scan_versions(RelationRelationId, ClassNameNspIndexId, key, [&](HeapTuple tuple) {
+        const auto* row = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+        replaced = replaced || (row->relkind == RELKIND_MATVIEW && row->relnatts == durable_cells &&
+                                row->relfilenode != file && removed_here(tuple));
+    });
+    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+                CStringGetDatum(extension_name));
+    scan_versions(ExtensionRelationId, ExtensionNameIndexId, key,
+                  [&](HeapTuple tuple) { replaced = replaced || removed_here(tuple); });
+    return replaced;
+}
+
+bool made_here(Oid relation)
+{
+    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+    const bool made = HeapTupleIsValid(tuple) &&
+                      TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+    if (HeapTupleIsValid(tuple)) {
+        ReleaseSysCache(tuple);
+    }
+    return made;
+}
+
+// When a file was made; 0 where the file system does not say.
+uint64_t made_at(const char* file)
+{
+#ifdef STATX_BTIME
+    struct statx status {};
+    if (statx(AT_FDCWD, file, 0, STATX_BTIME, &status) == 0 &&
+        (status.stx_mask & STATX_BTIME) != 0) {
+        return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1000000000 +
+               status.stx_btime.tv_nsec;
+    }
+#endif
+    return 0;
+}
+
+// Tells where this server's files are: the machine, and the number and date that the file system
+// gave to a file which is never written again. Whatever copies files changes these, also when it
+// puts the copy where the original was.
+int64_t place_here()
+{
+    static int64_t place;
+    if (place == 0) {
+        constexpr char file[] = "PG_VERSION";
+        struct stat status {};
+        struct {
+            char machine[64];
+            uint64_t number, made;
+        } parts{};
+        parts.number = stat(file, &status) == 0 ? status.st_ino : 0;
+        parts.made = made_at(file);
+        FILE* id = AllocateFile("/etc/machine-id", "r");
+        if (id != nullptr) {
+            if (fgets(parts.machine, sizeof parts.machine, id) == nullptr) {
+                parts.machine[0] = '\0';
+            }
+            FreeFile(id);
+        }
+        const uint64_t hash =
+            hash_bytes_extended(reinterpret_cast<unsigned char*>(&parts), sizeof parts, 0);
+        place = static_cast<int64_t>(hash >> 1 | 1);
+    }
+    return place;
+}
+
+// The numbers on a page, or nullptr when it holds anything but one row of them. The row stands
+// where the server puts the first row of a file; one that came later is somebody else's.
+int64_t* cells(Page page)
+{
+    if (PageIsNew(page) || PageGetMaxOffsetNumber(page) != FirstOffsetNumber) {
+        return nullptr;
+    }
+    ItemId item = PageGetItemId(page, FirstOffsetNumber);
+    if (!ItemIdIsNormal(item) || ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
+        ItemIdGetLength(item) < SizeofHeapTupleHeader ||
+        ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ) {
+        return nullptr;
+    }
+    auto* row = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+    if (HeapTupleHeaderGetNatts(row) != durable_cells || (row->t_infomask & HEAP_HASNULL) != 0 ||
+        row->t_hoff != MAXALIGN(row->t_hoff) ||
+        ItemIdGetLength(item) != row->t_hoff + sizeof(Durable)) {
+        return nullptr;
+    }
+    return reinterpret_cast<int64_t*>(reinterpret_cast<char*>(row) + row->t_hoff);
+}
+
+// Of the SQL objects of this database; palloc'ed or constant.
+const char* installed_version()
+{
+    const char* version = "unknown";
+    extension_row([&](HeapTuple row, TupleDesc columns) {
+        bool null;
+        const Datum value = heap_getattr(row, Anum_pg_extension_extversion, columns, &null);
+        version = null ? version : TextDatumGetCString(value);
+    });
+    return version;
+}
+
+// The state of this database, locked; nullptr where there is none.
+Relation find_state(LOCKMODE mode)
+{
+    for (;;) {
+        const Oid schema = get_namespace_oid(schema_name, true);
+        const Oid oid = OidIsValid(schema) ? get_relname_relid(relation_name, schema) : InvalidOid;
+        if (!OidIsValid(oid) || get_rel_relkind(oid) != RELKIND_MATVIEW ||
+            getExtensionOfObject(RelationRelationId, oid) !=
+                get_extension_oid(extension_name, true)) {
+            return nullptr;
+        }
+        Relation relation = try_relation_open(oid, mode);
+        if (relation != nullptr) {
+            return relation;
+        }
+        // It was dropped while this session waited for its lock. There may be another one.
+    }
+}
+
+} // namespace
+
+uint64_t durable_check(const Durable& durable)
+{
+    return hash_bytes_extended(reinterpret_cast<const unsigned char*>(&durable),
+                               offsetof(Durable, check), 0) &
+           PG_INT64_MAX;
+}
+
+Origin durable_origin_here()
+{
+    return {GetWALInsertionTimeLine(), place_here()};
+}
+
+bool durable_missing()
+{
+    Relation state = find_state(AccessShareLock);
+    if (state != nullptr) {
+        relation_close(state, AccessShareLock);
+    }
+    return state == nullptr;
+}
+
+DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
+{
+    DurablePage page{find_state(mode), InvalidBuffer, buffer_lock, InvalidXLogRecPtr};
+    if (page.relation == nullptr) {
+        // Read once: an update may commit at any moment, and the error must not say half of it.
+        const char* version = installed_version();
+        if (strcmp(version, FLAKEID_VERSION) == 0) {
+            InvalidateSystemCaches(); // it has committed, and this session has not heard of it
+            page.relation = find_state(mode);
+        }
+        if (page.relation == nullptr) {
+            throw_state_missing(version);
+        }
+    }
+    if (RelationGetNumberOfBlocks(page.relation) > 0) {
+        page.buffer = ReadBuffer(page.relation, 0);
+        LockBuffer(page.buffer, buffer_lock);
+    }
+    return page;
+}
+
+bool durable_read(const DurablePage& page, Durable* durable)
+{
+    *durable = Durable{};
+    const int64_t* found = BufferIsValid(page.buffer) ? cells(BufferGetPage(page.buffer)) : nullptr;
+    if (found == nullptr) {
+        return false;
+    }
+    memcpy(durable, found, sizeof *durable);
+    if (durable_check(*durable) != static_cast<uint64_t>(durable->check)) {
+        *durable = Durable{};
+        return false;
+    }
+    return true;
+}
+
+void durable_write(const DurablePage& page, Durable durable)
+{
+    Assert(BufferIsValid(page.buffer) && page.lock == BUFFER_LOCK_EXCLUSIVE);
+    durable.check = static_cast<int64_t>(durable_check(durable));
+    GenericXLogState* record = GenericXLogStart(page.relation);
+    memcpy(cells(GenericXLogRegisterBuffer(record, page.buffer, 0)), &durable, sizeof durable);
+    GenericXLogFinish(record);
+}
+
+void durable_flush(DurablePage& page)
+{
+    if (BufferIsValid(page.buffer)) {
+        page.lsn = PageGetLSN(BufferGetPage(page.buffer));
+        UnlockReleaseBuffer(page.buffer);
+        page.buffer = InvalidBuffer;
+        // After pg_resetwal the page's LSN may lie past the end of the WAL.
+        if (!RecoveryInProgress() && page.lsn <= GetXLogInsertRecPtr()) {
+            XLogFlush(page.lsn);
+        }
+    }
+}
+
+bool durable_is_flushed(const DurablePage& page)
+{
+    return !BufferIsValid(page.buffer) &&
+           (page.lsn <= GetFlushRecPtr(nullptr) || page.lsn > GetXLogInsertRecPtr());
+}
+
+void durable_close(const DurablePage& page, LOCKMODE mode)
+{
+    relation_close(page.relation, mode);
+}
+
+Oid durable_file(const DurablePage& page)
+{
+    return relation_file(page.relation);
+}
+
+bool durable_look(Durable* durable)
+{
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    const bool known = durable_read(page, durable);
+    durable_flush(page);
+    durable_close(page);
+    return known;
+}
+
+bool durable_may_go_back(const DurablePage& page)
+{
+    return made_here(RelationGetRelid(page.relation)) && replaced_here(durable_file(page));
+}
+
+void throw_state_missing(const char* version)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("extension flakeid of this database does not fit the library"),
+            errdetail("The SQL objects are of version %s, the library is of version %s.", version,
+                      FLAKEID_VERSION),
+            strcmp(version, FLAKEID_VERSION) == 0
+                ? errhint("Schema flakeid or its view state is missing: restore the database.")
+                : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
+}
+
+void throw_state_lost()
+{
+    ereport(
+        ERROR, errcode(ERRCODE_DATA_CORRUPTED),
+        errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),
+        errdetail("Nobody knows up to when ids of this database were made: flakeid.state was "
+                  "emptied or changed by something else than flakeid."),
+        errhint("Run REFRESH MATERIALIZED VIEW flakeid.state; SELECT flake_raise_horizon(now() + "
+                "'" INT64_FORMAT " ms'); as a superuser, with a later moment if an id was "
+                "stamped after it.",
+                settings.max_ahead_us / us_per_ms));
+}
+
+void throw_state_replaced()
+{
+    ereport(
+        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+        errmsg("cannot make ids in the transaction that replaces the durable state of flakeid"),
+        errdetail("It dropped, updated or rewrote the extension or flakeid.state, and may still be "
+                  "rolled back."),
+        errhint("Commit first."));
+}
+
+} // namespace flakeid

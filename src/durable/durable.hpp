@@ -1,0 +1,116 @@
+// What flakeid keeps of a database whatever happens: one row of numbers in flakeid.state.
+//
+// flakeid.state is a materialized view, because the server itself refuses everybody else's writes
+// to one: INSERT, UPDATE, TRUNCATE, publications and subscriptions do not reach it, and pg_dump
+// leaves it out. The library changes its row in place, by generic WAL records, which need no
+// transaction. So what it wrote stays when a transaction is rolled back. What copies the row
+// (VACUUM FULL, a tablespace, REFRESH, which asks flakeid.state_now()) copies the numbers.
+//
+// Locking: whoever reads or writes the numbers holds the lock of the page, under which nothing
+// waits, flushes or raises an error. Whoever relies on what he wrote or read flushes up to the
+// page's LSN first. The lock of the relation is held until what follows from the numbers is
+// published.
+#pragma once
+
+#include "core/stamp.hpp"
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+constexpr int key_fingerprint_cells = 8;
+
+// One column of flakeid.state each, in this order.
+struct Durable {
+    int64_t stamp[horizon_kinds]; // no id was ever stamped after it
+    Origin origin;                // of the server that wrote it
+    int64_t lease_clock_us;       // how far the clock of leases was
+    int64_t lease_rest_us;        // since when nothing is handed out; 0: it is
+    int64_t lease_origin;         // where leases were handed out; 0: nowhere
+    int64_t lease_hold_s;         // the longest that a lease may have counted, ever
+    int64_t lost;                 // not 0: nobody knows the stamps
+    int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (sealing.hpp)
+    int64_t check;                                   // hash of all of these
+};
+constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
+static_assert(sizeof(Durable) == 144);
+
+// Where this server's writes come from.
+Origin durable_origin_here();
+
+uint64_t durable_check(const Durable& durable);
+
+struct DurablePage {
+    Relation relation;
+    Buffer buffer;       // locked; invalid where there is no page, and after durable_flush()
+    BufferLockMode lock; // of the buffer
+    XLogRecPtr lsn;      // up to which durable_flush() flushed
+};
+
+// True where the extension of this database keeps no state, as that of 0.1.0.
+bool durable_missing();
+
+// Opens and locks flakeid.state. An error when the extension of this database is another version's
+// or was damaged.
+DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode = AccessShareLock);
+
+// False when there is no row, or not one that flakeid wrote: `durable` is zero then.
+bool durable_read(const DurablePage& page, Durable* durable);
+
+// The page must be locked exclusively and have a row.
+void durable_write(const DurablePage& page, Durable durable);
+
+// Unlocks the page and flushes what it says. The relation stays locked.
+void durable_flush(DurablePage& page);
+
+// True when what was read or written is safe from a crash, so that it may be published.
+bool durable_is_flushed(const DurablePage& page);
+
+void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
+
+// `version` is that of the SQL objects.
+[[noreturn]] void throw_state_missing(const char* version);
+[[noreturn]] void throw_state_lost();
+[[noreturn]] void throw_state_replaced();
+
+// Reads the numbers, and returns when they are durable. False as durable_read().
+bool durable_look(Durable* durable);
+
+struct DurableChange {
+    DurablePage page; // unlocked; to be closed when what follows is published
+    Durable durable;
+    bool changed;
+};
+
+// Lets `alter`, which is given the page and the numbers, alter them, and makes them durable. An
+// error when there are none.
+template <typename Alter>
+DurableChange durable_change(Alter alter, LOCKMODE mode = AccessShareLock)
+{
+    Durable before;
+    DurableChange change{durable_open(BUFFER_LOCK_EXCLUSIVE, mode), {}, false};
+    const bool readable = durable_read(change.page, &before);
+    if (readable) {
+        change.durable = before;
+        alter(change.page, change.durable);
+        change.changed = memcmp(&change.durable, &before, sizeof before) != 0;
+        if (change.changed) {
+            durable_write(change.page, change.durable);
+        }
+    }
+    durable_flush(change.page);
+    if (!readable) {
+        throw_state_lost();
+    }
+    return change;
+}
+
+// True when an older file comes back in the place of this one should the current transaction, or a
+// part of it, be rolled back.
+bool durable_may_go_back(const DurablePage& page);
+
+// Tells that file from others of the database.
+Oid durable_file(const DurablePage& page);
+
+static_assert(is_plain<Durable, DurablePage, DurableChange>);
+
+} // namespace flakeid

@@ -1,0 +1,134 @@
+#include "durable/fingerprints.hpp"
+
+#include "durable/durable.hpp"
+
+namespace flakeid {
+
+namespace {
+
+constexpr int fingerprints_per_cell = 2;
+static_assert(key_fingerprint_cells * fingerprints_per_cell == max_keys);
+
+// Never 0, which stands for no fingerprint.
+uint32_t short_fingerprint(const SparxKey& key)
+{
+    return static_cast<uint32_t>(fingerprint_of_key(key)) | 1;
+}
+
+void set_fingerprint(Durable* durable, int number, uint32_t fingerprint)
+{
+    int64_t* cell = &durable->key_fingerprints[number / fingerprints_per_cell];
+    const int shift = number % fingerprints_per_cell * 32;
+    const auto others = static_cast<uint64_t>(*cell) & ~(UINT64_C(0xffffffff) << shift);
+    *cell = static_cast<int64_t>(others | static_cast<uint64_t>(fingerprint) << shift);
+}
+
+// Lets `alter` alter the fingerprints, and makes that durable.
+template <typename Alter>
+void alter_fingerprints(Alter alter)
+{
+    durable_close(
+        durable_change([&](const DurablePage&, Durable& durable) { alter(&durable); }).page);
+}
+
+// The number of the first loaded key for which the database knows another one, or -1. `complete`:
+// the database knows all of them.
+int other_key(const Durable& durable, bool* complete)
+{
+    *complete = true;
+    for (int number = 0; number < max_keys; number++) {
+        const uint32_t known = durable_key_fingerprint(durable, number);
+        if (has_key(number) && known != short_fingerprint(expanded_secret.key[number])) {
+            if (known != 0) {
+                return number;
+            }
+            *complete = false;
+        }
+    }
+    return -1;
+}
+
+[[noreturn]] void throw_other_key(int number, const char* detail)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("key %d is not the one that sealed ids of this database were made with", number),
+            errdetail("%s", detail),
+            errhint("Put the old secret back. Add a new one to the secret file under a number of "
+                    "its own. Where no text of the old one is in use any more, a superuser runs "
+                    "SELECT flake_accept_secret()."));
+}
+
+void check_database_fingerprints()
+{
+    Durable durable;
+    const bool known =
+        durable_look(&durable); // fingerprints only tell of a mistake: go on without them
+    bool complete = true;
+    int other = known ? other_key(durable, &complete) : -1;
+    if (other < 0 && !complete && !RecoveryInProgress()) {
+        alter_fingerprints([&](Durable* now) {
+            other = other_key(*now, &complete); // another session may have been here meanwhile
+            for (int number = 0; number < max_keys && other < 0; number++) {
+                if (has_key(number)) {
+                    set_fingerprint(now, number, short_fingerprint(expanded_secret.key[number]));
+                }
+            }
+        });
+    }
+    if (other >= 0) {
+        forget_key();
+        throw_other_key(other, "The secret was changed, or this server is a copy or a standby "
+                               "that has another one.");
+    }
+}
+
+} // namespace
+
+uint32_t durable_key_fingerprint(const Durable& durable, int number)
+{
+    const auto cell =
+        static_cast<uint64_t>(durable.key_fingerprints[number / fingerprints_per_cell]);
+    return static_cast<uint32_t>(cell >> (number % fingerprints_per_cell * 32));
+}
+
+void prepare_sealing()
+{
+    load_secret();
+    check_database_fingerprints();
+    expanded_secret.sealing = settings.generation;
+    expanded_secret.read_at = PgReloadTime;
+}
+
+void sealing_restore(int number, uint32_t fingerprint)
+{
+    uint32_t known = 0;
+    alter_fingerprints([&](Durable* durable) {
+        known = durable_key_fingerprint(*durable, number);
+        set_fingerprint(durable, number, fingerprint);
+    });
+    forget_key(); // so that the rest of the dump is read with the right key or not at all
+    if (known != 0 && known != fingerprint) {
+        throw_other_key(number, "The dump that is restored comes from another secret.");
+    }
+}
+
+} // namespace flakeid
+
+using namespace flakeid;
+
+// Declares the keys of the secret right for the sealed ids of this database: they are remembered
+// when they are next used.
+FLAKEID_FUNCTION(flakeid_accept_secret)
+{
+    (void)fcinfo;
+    if (RecoveryInProgress()) {
+        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                errmsg("cannot accept a secret during recovery"),
+                errhint("Accept it on the primary, or promote this server."));
+    }
+    alter_fingerprints([](Durable* durable) {
+        memset(durable->key_fingerprints, 0, sizeof durable->key_fingerprints);
+    });
+    forget_key();
+    PG_RETURN_VOID();
+}

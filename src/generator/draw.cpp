@@ -1,0 +1,316 @@
+#include "generator/draw.hpp"
+
+#include "server/clock.hpp"
+#include "durable/clock_watch.hpp"
+#include "server/messages.hpp"
+#include "generator/refusals.hpp"
+#include "settings/settings.hpp"
+#include "server/shared.hpp"
+#include "lease/worker.hpp"
+
+namespace flakeid {
+
+namespace {
+
+// A wait is cut into pieces of this length, because the clock may be corrected meanwhile.
+constexpr int64_t longest_nap_us = 100 * us_per_ms;
+
+// A draw waits for flakeid.max_ahead and this at most; past that there is an error.
+constexpr int64_t wait_margin_us = 2 * us_per_s;
+
+// Between two looks at a lease that the lease worker is to take.
+constexpr int64_t lease_nap_us = 5 * us_per_ms;
+
+// Past what it leaves to others, a session that draws several ids at once gets at most one of so
+// many parts of what the layout allows. So those who draw one at a time need not wait for it.
+constexpr int64_t part_of_several = 64;
+
+// When this session may draw several again.
+int64_t several_from_us;
+
+// How long sessions and the lease worker may differ about the settings after a reload.
+constexpr int64_t settings_lag_us = us_per_s;
+
+// Since when a draw waits. It is kept between the attempts of one draw.
+class Waiting {
+public:
+    bool begun() const { return since_ != steady_past; }
+    // How long it has waited; 0 before it began.
+    int64_t us() const { return begun() ? steady_now() - since_ : 0; }
+    void begin()
+    {
+        if (!begun()) {
+            since_ = steady_now();
+        }
+    }
+
+private:
+    Steady since_ = steady_past;
+};
+static_assert(is_plain<Waiting>);
+
+// Sleeps without holding anything; an interrupt ends it.
+void nap(int64_t us)
+{
+    Assert(INTERRUPTS_CAN_BE_PROCESSED());
+    const auto ms = static_cast<long>((std::min(us, longest_nap_us) + us_per_ms - 1) / us_per_ms);
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
+                    PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+}
+
+bool outside_lease(const Generator& g, const Draw& d)
+{
+    return word_tick(g.shape, d.word) < g.lease.first_tick ||
+           word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick;
+}
+
+// True when no lease can come soon: the last attempt failed for each node that the generator may
+// have.
+bool none_to_come(const Generator& g)
+{
+    if (!lease_failing(g.lease.entry)) {
+        return false;
+    }
+    for (uint32_t node = g.span.first; g.lease.wanted_node != any_node && node <= g.span.last;
+         node++) {
+        const Lease* lease = lease_want(node, g.layout.max_node, true);
+        if (lease == nullptr) {
+            break;
+        }
+        if (!lease_failing(lease)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Waits a little for the self. An error when the lease worker has failed, or takes too long.
+void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
+{
+    lease_call(g.lease.entry);
+    waiting.begin();
+    const bool ahead =
+        g.lease.end_us > now_us; // ids run ahead of the clock: a renewal may be due later
+    if ((!ahead && none_to_come(g)) || waiting.us() > settings.max_ahead_us + wait_margin_us) {
+        throw_no_lease(g, now_us);
+    }
+    nap(std::max(lease_nap_us, waiting.us() / 4));
+}
+
+// Narrows a draw of several ids to what it may take freely. True when that is nothing: others
+// should come first, and the draw is of one tick.
+bool give_way(const Generator& g, Draw* d)
+{
+    if (d->count == 1 || settings.when_ahead != WhenAhead::wait) {
+        return false;
+    }
+    const Word last = last_of_several(g.shape, g.limits, word_back(g.shape, d->word));
+    const bool crowded = d->word > last;
+    const Word end = crowded ? last_of_tick(g.shape, d->word) : last;
+    d->count = static_cast<uint32_t>(std::min<uint64_t>(d->count, end - d->word + 1));
+    return crowded;
+}
+
+void let_others_first(const Generator& g, const Draw& d, int64_t now_us)
+{
+    const auto tick = static_cast<int64_t>(max_sequence(g.shape)) + 1;
+    const int64_t share_us = d.count * g.layout.tick_us / tick * part_of_several;
+    several_from_us = now_us + std::min(share_us, settings.max_ahead_us / 2);
+}
+
+// There was a coordinator a moment ago, or this session has not seen yet that there is one.
+void await_open_slot(Waiting& waiting)
+{
+    waiting.begin();
+    if (waiting.us() < settings_lag_us) {
+        worker_call();
+        nap(lease_nap_us);
+        return;
+    }
+    throw_leases_began();
+}
+
+// Waits for a lease, extends the horizon, or raises an error. Returns how long to wait before the
+// next attempt.
+int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
+{
+    CHECK_FOR_INTERRUPTS();
+    if (d.verdict == Verdict::exhausted) {
+        throw_exhausted(g.layout, g.name, g.preset);
+    }
+    if (g.lease.entry != nullptr && d.verdict != Verdict::wait &&
+        (d.verdict == Verdict::issue || word_tick(g.shape, d.word) > g.lease.last_tick)) {
+        await_lease(g, now_us, waiting);
+        return 0;
+    }
+    int64_t wait_us;
+    if (d.verdict == Verdict::extend) {
+        wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
+    } else {
+        observe_clock();
+        wait_us = g.tick.start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
+        const int64_t longest = settings.max_ahead_us + wait_margin_us;
+        const int64_t waited = waiting.us();
+        // The first tick after the horizon, as after a promotion, is waited for in any case.
+        const bool first = d.word <= g.limits.first && wait_us <= max_generated_tick_us;
+        if ((settings.when_ahead == WhenAhead::error && !first) || wait_us > longest ||
+            waited > longest) {
+            throw_ahead(g, d.word, now_us);
+        }
+        wait_us = std::max<int64_t>(wait_us, 1);
+    }
+    return wait_us;
+}
+
+// Extends the horizon when its last second has begun, so that nobody has to wait for it.
+void extend_early(Generator& g, Word word, int64_t now_us)
+{
+    if (now_us < g.early.next_us && g.early.next_us - now_us <= extension_interval_us) {
+        return;
+    }
+    g.early.next_us = now_us + extension_interval_us / 4;
+    (void)horizon_extend(g.horizon, g.kind, stamp_of_word(g, word), now_us);
+}
+
+// One attempt of a draw, up to the swap.
+struct Attempt {
+    Draw draw;
+    Word last; // that `draw` follows
+    int64_t now_us;
+    int64_t wait_us; // 0: try again at once
+};
+static_assert(is_plain<Attempt>);
+
+// True when attempt->draw may be swapped in. Waits for a lease, but not for the clock.
+inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt)
+{
+    const int64_t now_us = wall_us();
+    attempt->now_us = now_us;
+    attempt->wait_us = 0;
+    refresh_limits(g, now_us);
+    const Word last{pg_atomic_read_u64(&g.slot->word)};
+    attempt->last = last;
+    if (unlikely(last == closed_word && g.slot->yielded)) {
+        (void)find_slot(g, g.node); // says which layout is in the way
+    }
+    if (unlikely(g.lease.entry != nullptr)) {
+        if (unlikely(!lease_holds(g.lease, last))) {
+            view_lease(g);
+            if (g.lease.end_us == 0 && is_span(g) && lease_failing(g.lease.entry)) {
+                move_on(g, want, no_tick);
+            }
+            if (g.lease.end_us == 0) {
+                await_lease(g, now_us, waiting);
+            }
+            return false;
+        }
+    } else if (unlikely(last == closed_word || leases_began(g.lease))) {
+        await_open_slot(waiting);
+        return false;
+    }
+    const Draw d = next_draw(g, last, want);
+    attempt->draw = d;
+    if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&
+        word_tick(g.shape, d.word) > std::max(g.round.level, g.limits.now)) {
+        move_on(g, want, word_tick(g.shape, d.word));
+        return false;
+    }
+    if (unlikely(d.verdict != Verdict::issue) ||
+        (unlikely(g.lease.entry != nullptr) && g.shape.has_back && outside_lease(g, d))) {
+        attempt->wait_us = unblock(g, d, now_us, waiting);
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+void draw_could(Generator& g)
+{
+    Waiting waiting;
+    Attempt attempt;
+    while (!try_draw(g, {1, false}, waiting, &attempt)) {
+        if (attempt.wait_us > 0) {
+            return;
+        }
+    }
+    if (attempt.draw.word > g.early.word) {
+        extend_early(g, attempt.draw.word, attempt.now_us);
+    }
+}
+
+Draw draw(Generator& g, Want want)
+{
+    Waiting waiting;
+    if (unlikely(is_span(g)) && !want.in_one_tick) {
+        want.count = static_cast<uint32_t>(
+            std::min<uint64_t>(want.count, max_sequence(g.shape) + 1)); // a tick's
+    }
+    for (;;) {
+        Attempt attempt;
+        if (!try_draw(g, want, waiting, &attempt)) {
+            if (attempt.wait_us > 0) {
+                waiting.begin();
+                nap(attempt.wait_us);
+            }
+            continue;
+        }
+        Draw d = attempt.draw;
+        const int64_t now_us = attempt.now_us;
+        const bool crowded = give_way(g, &d);
+        if (unlikely(crowded && now_us < several_from_us &&
+                     several_from_us - now_us <= settings.max_ahead_us / 2)) {
+            waiting.begin();
+            nap(several_from_us - now_us);
+            continue;
+        }
+        const Word end = d.word + d.count - 1;
+        if (unlikely(g.shape.has_back) && word_tick(g.shape, end) > g.limits.now) {
+            raise_to(&g.slot->most_ahead, g.limits.ahead);
+        }
+        if (unlikely(needs_pin(g))) {
+            pin_words(g, d.word);
+        }
+        if (likely(swap_word(*g.slot, &attempt.last, end))) {
+            if (unlikely(g.lease.entry != nullptr ? wall_us() >= g.lease.end_us
+                                                  : leases_began(g.lease))) {
+                continue; // the lease ended, or leases began, before the swap
+            }
+            Assert(d.word > attempt.last && end >= d.word && end <= g.limits.last);
+            Assert(word_tick(g.shape, end) <= g.limits.now + g.limits.ahead);
+            Assert(g.lease.entry == nullptr || !outside_lease(g, d));
+            count_issued(d.count);
+            if (unlikely(crowded)) {
+                let_others_first(g, d, now_us);
+            }
+            if (unlikely(word_tick(g.shape, d.word) > g.limits.now)) {
+                count_ahead(word_start_us(g, d.word) - now_us);
+            }
+            if (unlikely(waiting.begun())) {
+                count_wait(waiting.us());
+            }
+            if (unlikely(d.word > g.early.word)) {
+                extend_early(g, d.word, now_us);
+            }
+            return d;
+        }
+        step_aside(g);
+    }
+}
+
+void draw_cache(Generator& g, uint32_t count)
+{
+    g.cache.polls = polls_so_far();
+    const Draw d = draw(g, {count, false});
+    const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
+    g.cache.transaction = transaction_number;
+    g.cache.next = d.word;
+    g.cache.end = d.word + d.count;
+    Assert(g.cache.next < g.cache.end);
+    g.cache.from_us = word_start_us(g, g.cache.end - 1) - ahead_us;
+    g.cache.until_us = word_start_us(g, g.cache.next) + ahead_us;
+}
+
+} // namespace flakeid

@@ -1,0 +1,137 @@
+// What ids are drawn from: made of the settings, and kept up to date with clock, horizon and lease.
+#pragma once
+
+#include "server/clock.hpp"
+#include "core/layout.hpp"
+#include "core/presets.hpp"
+#include "core/step.hpp"
+#include "durable/horizon.hpp"
+#include "lease/lease.hpp"
+#include "server/postgres.hpp"
+#include "settings/settings.hpp"
+#include "slots/slots.hpp"
+#include "server/stats.hpp"
+
+namespace flakeid {
+
+// The tick Limits::now, as moments.
+struct TickNow {
+    int64_t start_us, end_us;
+    int64_t coarse_end_us; // the coarse clock tells the tick up to this moment of it
+};
+
+// When the horizon is to be extended before its end.
+struct EarlyExtension {
+    Word word;       // past this one
+    int64_t next_us; // and not before this moment
+};
+
+// Words that flakeid.cache reserved and that have not been issued yet.
+struct Cache {
+    Word next, end;
+    int64_t from_us, until_us; // when they may be issued
+    uint64_t transaction;      // that reserved them, or set a pin for them
+    uint64_t polls;            // of settled marks, when they were reserved
+};
+
+// The nodes to draw from.
+struct Span {
+    uint32_t first, last;
+};
+
+// A session's way round the nodes of a span. The session stays with a node as long as the node has
+// ids in ticks up to `level`. No node was seen with ids left in an earlier tick.
+struct SpanRound {
+    Tick level;
+    Tick least;         // of the next ticks that were seen since the level was raised
+    uint32_t best;      // where that was
+    uint32_t unvisited; // nodes that were not looked at since
+};
+
+// Generator::pinned where ids can have no settled mark.
+constexpr uint64_t never_pinned = UINT64_MAX;
+
+// What a session keeps of one layout and node between draws: everything decoded, so that a draw
+// looks nothing up. Plain data. What the common case needs stands first.
+struct Generator {
+    uint64_t generation; // of the settings it was made from; 0: not made yet
+    HorizonKind kind;
+    Slot* slot; // of `node`
+    Horizon* horizon;
+    Stamp bound; // that `limits` were made from
+    TickNow tick;
+    Stretch stretch;    // of `limits`, but no word that extends the horizon early
+    uint64_t node_bits; // of `node`, in their place
+    WordShape shape;
+    uint64_t pinned; // transaction_number of the one that set a pin for `slot`, or never_pinned
+
+    Limits limits;
+    Word after_floor; // the lowest word of this database, whatever the lease
+    EarlyExtension early;
+    Cache cache;
+    HeldLease lease;
+    Span granted;  // by flakeid.node
+    Span span;     // that, or the one node that the caller named
+    uint32_t node; // of the span, where this session is
+    SpanRound round;
+
+    Oid user;         // who it was made for
+    bool of_settings; // flakeid.layout, rather than a layout that was named
+    const char* name; // as the user named the layout
+    const Preset* preset;
+    Layout layout;
+};
+
+// The generator of the settings in effect.
+extern Generator configured;
+void make_configured();
+
+inline Generator& configured_generator()
+{
+    if (unlikely(configured.generation != settings.generation)) {
+        make_configured();
+    }
+    return configured;
+}
+
+// Makes `generator` for a layout that the user names. An error when the current user may not
+// generate with it.
+void make_named(Generator& generator, const char* name, size_t length);
+
+// The same for one node of flakeid.layout. An error when flakeid.node does not have it.
+void make_of_node(Generator& generator, const char* name, size_t length, int32_t node);
+
+// Changes to another such node.
+void change_node(Generator& generator, int32_t node);
+
+inline bool still_good(const Generator& generator)
+{
+    return generator.generation == settings.generation && generator.user == GetUserId();
+}
+
+// Brings generator.limits up to date.
+void refresh_limits(Generator& generator, int64_t now_us);
+
+// The slot of one node; nullptr when only spare slots are left for it. An error when
+// another layout's slots are in its way.
+Slot* find_slot(const Generator& generator, uint32_t node);
+
+// Reads the lease anew, and opens the slot for it. g.lease.end_us is 0 when it is not held.
+void view_lease(Generator& generator);
+
+// Takes one node of the span; false when only spare slots are left for it, or its lease is not held
+// yet.
+bool set_node(Generator& generator, uint32_t node);
+
+inline bool is_span(const Generator& generator)
+{
+    return generator.span.first != generator.span.last;
+}
+
+// The first moment of a word's tick, and its stamp.
+int64_t word_start_us(const Generator& generator, Word word);
+Stamp stamp_of_word(const Generator& generator, Word word);
+
+static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);
+
+} // namespace flakeid

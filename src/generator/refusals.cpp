@@ -1,0 +1,111 @@
+#include "generator/refusals.hpp"
+
+#include "lease/report.hpp"
+
+#include "server/clock.hpp"
+#include "server/messages.hpp"
+#include "settings/settings.hpp"
+
+namespace flakeid {
+
+void throw_no_lease(const Generator& g, int64_t now_us)
+{
+    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.layout.max_node);
+    const int64_t end_us = view.last_end_us;
+    const LeaseReasons reasons = lease_reasons(g.lease.entry);
+    const char* clock = moment_text(now_us);
+    const char* detail = psprintf("%s; the clock says %s.", reasons.for_user, clock);
+    const char* log = psprintf("%s; the clock says %s.", reasons.for_log, clock);
+    const bool given_back = !view.held && now_us < end_us;
+    if (end_us == 0 || given_back) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                g.lease.wanted_node == any_node
+                    ? errmsg("no node is leased to this server")
+                    : errmsg("node %u is not leased to this server", g.lease.wanted_node),
+                errdetail("%s", detail), errdetail_log("%s", log),
+                errhint("Ids go on by themselves as soon as the coordinator gives a lease."));
+    }
+    ereport(
+        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+        now_us >= end_us
+            ? errmsg("the lease of node %u ended at %s", view.node, moment_text(end_us))
+            : errmsg("the lease of node %u ends at %s, before the next id", view.node,
+                     moment_text(end_us)),
+        errdetail("%s", detail), errdetail_log("%s", log),
+        errhint(
+            "Ids go on by themselves as soon as the lease is renewed. Correct the clock if it is "
+            "wrong."));
+}
+
+namespace {
+
+// What to do about a word or a horizon of a time that the clock has left: ids stamped then keep
+// their node, generators remember it.
+const char* ahead_hint(const Generator& g)
+{
+    const uint32_t other = g.layout.max_node - (g.node == g.layout.max_node ? 1 : 0);
+    const char* procedure =
+        g.layout.max_node == 0
+            ? "if no id from the future was stored, let a superuser lower the horizon and restart "
+              "the server: SELECT flake_repair_horizon();"
+            : psprintf("let a superuser give the server a node that no other has and that made no "
+                       "ids meanwhile, lower the horizon and restart the server: ALTER SYSTEM SET "
+                       "flakeid.node = %u; SELECT flake_repair_horizon();",
+                       other);
+    return psprintf("Correct the clock if it was set back, or wait until it has caught up. If it "
+                    "was wrong before and is right now: %s",
+                    procedure);
+}
+
+} // namespace
+
+void throw_ahead(const Generator& g, Word word, int64_t now_us)
+{
+    const int64_t start_us = word_start_us(g, word);
+    const char* ahead = duration_text(start_us - now_us);
+    const char* max_ahead = duration_text(settings.max_ahead_us);
+    if (g.lease.entry != nullptr && g.lease.end_us != 0 &&
+        word_tick(g.shape, word) <= g.lease.first_tick) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("the lease of node %u begins %s ahead of the clock", g.node, ahead),
+                errdetail("%s says that it began at %s, and the clock says %s; "
+                          "flakeid.max_ahead is %s.",
+                          lease_coordinator().for_user, moment_text(start_us), moment_text(now_us),
+                          max_ahead),
+                errhint("Correct the clock of this server or of the coordinator."));
+    }
+    if (word <= g.limits.first) {
+        ereport(
+            ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("the horizon of database \"%s\" lies %s ahead of the clock",
+                   get_database_name(MyDatabaseId), ahead),
+            errdetail("Ids up to %s may have been issued, and the clock says %s; flakeid.max_ahead "
+                      "is %s.",
+                      moment_text(start_us), moment_text(now_us), max_ahead),
+            errhint("%s", ahead_hint(g)));
+    }
+    // Draws alone lead no further than this.
+    const bool set_back = start_us - now_us > 2 * settings.max_ahead_us + 2 * us_per_s;
+    ereport(
+        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+        errmsg("the next id of node %u lies %s ahead of the clock", g.node, ahead),
+        errdetail("Ids were drawn faster than layout \"%s\" allows, or the clock was set back; the "
+                  "clock says %s; flakeid.max_ahead is %s.",
+                  g.name, moment_text(now_us), max_ahead),
+        g.shape.has_back
+            ? errhint("Wait or correct the clock. The back field has %u of its values left.",
+                      static_cast<unsigned>(g.shape.max_back - word_back(g.shape, word)))
+        : set_back ? errhint("%s", ahead_hint(g))
+                   : errhint("Wait, correct the clock, or use a layout with a wider sequence or a "
+                             "span of nodes."));
+}
+
+void throw_leases_began()
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("ids are made with leases only from now on"),
+            errdetail("flakeid.coordinator was set while this statement ran."),
+            errhint("Run the statement again."));
+}
+
+} // namespace flakeid

@@ -1,0 +1,89 @@
+#include "generator/span.hpp"
+
+namespace flakeid {
+
+namespace {
+
+Tick tick_of_draw(const Generator& g, const Draw& d)
+{
+    return d.verdict == Verdict::exhausted ? no_tick : word_tick(g.shape, d.word);
+}
+
+// The tick of the next id of g.node, or no_tick.
+Tick next_tick(Generator& g, Want want)
+{
+    const Word last{pg_atomic_read_u64(&g.slot->word)};
+    if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g.lease, last))) {
+        return no_tick;
+    }
+    return tick_of_draw(g, next_draw(g, last, want));
+}
+
+uint32_t node_after(const Generator& g, uint32_t node)
+{
+    return node == g.span.last ? g.span.first : node + 1;
+}
+
+void begin_round(Generator& g)
+{
+    g.round.least = no_tick;
+    g.round.unvisited = g.span.last - g.span.first;
+}
+
+// Takes a further node of the span. False when there is no slot for it, or its lease is not held.
+bool take_further(Generator& g, uint32_t node)
+{
+    const bool taken = set_node(g, node);
+    if (!taken && g.lease.entry == nullptr) {
+        g.span.last = node - 1; // nor is there one for those after it
+        g.round.unvisited = std::min(g.round.unvisited, g.span.last - g.span.first);
+    }
+    return taken;
+}
+
+} // namespace
+
+Draw next_draw(Generator& g, Word last, Want want)
+{
+    if (unlikely(g.shape.has_back)) {
+        pg_read_barrier();
+        g.limits.others_ahead = pg_atomic_read_u64(&g.slot->most_ahead);
+    }
+    return step(last, g.shape, g.limits, want);
+}
+
+void move_on(Generator& g, Want want, Tick tick)
+{
+    const uint32_t start = g.node;
+    uint32_t node = start;
+    SpanRound& round = g.round;
+    for (;;) {
+        if (tick < round.least) {
+            round.least = tick;
+            round.best = node;
+        }
+        if (round.unvisited == 0) {
+            break;
+        }
+        round.unvisited--;
+        node = node_after(g, node);
+        tick = take_further(g, node) ? next_tick(g, want) : no_tick;
+        if (tick <= std::max(round.level, g.limits.now)) {
+            return;
+        }
+        node = std::min(node, g.span.last);
+    }
+    const bool none = round.least == no_tick;
+    (void)set_node(g, none ? start : round.best);
+    round.level = none ? Tick{0} : round.least;
+    begin_round(g);
+}
+
+void step_aside(Generator& g)
+{
+    if (is_span(g) && g.lease.entry == nullptr && take_further(g, node_after(g, g.node))) {
+        begin_round(g);
+    }
+}
+
+} // namespace flakeid

@@ -1,0 +1,24 @@
+// The nodes of a span: which of them a session draws from.
+//
+// Ids rise on one node. Those of different nodes have no order within a tick, and none within
+// flakeid.max_ahead where ids run ahead of the clock.
+#pragma once
+
+#include "generator/generator.hpp"
+
+namespace flakeid {
+
+// The step from the last word of generator.slot, read before.
+Draw next_draw(Generator& generator, Word last, Want want);
+
+// Leaves a node whose next id lies in `tick`, past the level, for one that has an id up to the
+// level. When a whole round has found none, the level rises to the smallest tick that was seen, and
+// its node is the one to go on with. So a node is looked at when a tick of it is used up, not with
+// every id, and all nodes fill one tick before any goes on to the next.
+void move_on(Generator& generator, Want want, Tick tick);
+
+// Another session swapped the word first. Where there are other nodes to go on with, the two of
+// them need not meet again; a further lease is too much for that.
+void step_aside(Generator& generator);
+
+} // namespace flakeid

@@ -1,0 +1,157 @@
+// Leases, as generators see them: with a coordinator, ids of a node are stamped inside its lease
+// only.
+//
+// The lease worker (worker_main.cpp) takes and renews leases; sessions say which nodes they want,
+// and read from when until when they may stamp. AddinShmemInitLock guards all of a table and of its
+// leases except the atomics.
+//
+// Order of a grant: start, node and token, and then the end. Order of a release: end 0; close the
+// slots of the node, so that a swap in flight fails; read the last stamp; then tell the
+// coordinator.
+//
+// A closed slot is opened for a lease that is held, under the lock, at the first word of the lease
+// or the one after the last word, whichever is larger. So no word comes again, not even one that
+// was drawn without a lease or under one of another realm, and a swap from before the release fails
+// for ever.
+#pragma once
+
+#include "core/answer.hpp"
+#include "core/steady.hpp"
+#include "remote/connection_string.hpp"
+#include "settings/node.hpp"
+#include "slots/slots.hpp"
+
+namespace flakeid {
+
+constexpr int max_leases = 64;
+constexpr uint32_t any_node = UINT32_MAX;
+constexpr int lease_text_count = 8;
+
+struct Lease {
+    pg_atomic_uint64 end_us;  // exclusive; 0: not held. A renewal raises it
+    pg_atomic_uint64 used_at; // Steady: when a session last asked for it
+    int64_t start_us;
+    int64_t last_end_us; // of the lease held last; when it was given back, if that was earlier
+    uint32_t wanted;     // node, or any_node
+    uint32_t max_node;   // that any_node may become
+    uint32_t node;       // that is or was held
+    uint32_t previous;   // the node that any_node was last, or any_node
+    bool in_use;
+    Trouble trouble; // of the last attempt to take or renew it
+    unsigned char token[token_size];
+};
+
+// What the coordinator had to say about a lease. There are fewer of them than leases: the latest
+// ones are kept.
+struct LeaseText {
+    int lease; // its place in the table, or -1
+    char text[trouble_text_size];
+};
+
+struct LeaseTable {
+    int worker_pid; // 0: there is none
+    Latch* worker_latch;
+    Steady worker_asked_at; // when a session began to start one; steady_past: none does
+    char coordinator[coordinator_name_size];
+    int next_text; // that is written next
+    LeaseText texts[lease_text_count];
+    // What the lease worker met, on the wall clock. 0: nothing yet.
+    int64_t answered_us; // when the coordinator answered last
+    int64_t silent_us;   // since when it does not; 0: it does
+    int64_t failed_us;   // the last attempt that failed, and why
+    Trouble failed;
+    char failed_text[trouble_text_size];
+    Lease leases[max_leases];
+};
+
+void lease_init();
+LeaseTable* shared_leases();
+
+// Does something under the lock that guards the table. It must not wait or raise an error.
+template <typename Action>
+auto locked(LWLockMode mode, Action action)
+{
+    LWLockAcquire(AddinShmemInitLock, mode);
+    auto result = action();
+    LWLockRelease(AddinShmemInitLock);
+    return result;
+}
+
+struct LeaseView {
+    bool same; // false: nobody wanted it for long, and it is another one now
+    bool held;
+    uint32_t node; // that is or was held
+    int64_t start_us, end_us;
+    int64_t last_end_us; // 0: none was held
+};
+
+// The lease of a node, or for any_node one of any node up to max_node. Each max_node has one of its
+// own, so that nobody is bound to a node that suits another layout only. When all entries are
+// taken, it is an error, or nullptr with `or_none`.
+Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none);
+
+// How many nodes of a span this server has leases of, or may ask for: its table has room for them,
+// and as far as it was told no other holder has them.
+uint32_t leasable_nodes(uint32_t first_node, uint32_t last_node);
+
+// The lease as it is now.
+LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node);
+
+// Opens the slot of a lease that was viewed as held. False when it is not held any more: view
+// again.
+bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word);
+
+// A session asks for the lease.
+void lease_touch(Lease* lease);
+
+// True when the last attempt to take or renew it failed.
+bool lease_failing(const Lease* lease);
+
+// The lease of a generator's node, as its limits were made from it.
+struct HeldLease {
+    Lease* entry;               // nullptr: there is no coordinator
+    int64_t end_us;             // 0: the lease is not held
+    Tick first_tick, last_tick; // that lie in the lease as a whole
+    uint32_t wanted_node;       // the node, or any_node
+    pg_atomic_uint32* in_force; // not 0: there are leases
+};
+
+// True when the lease is held as the limits have it, and the slot is open. To be asked after the
+// word was read, so that a word and limits of two leases never come together.
+inline bool lease_holds(const HeldLease& lease, Word word)
+{
+    pg_read_barrier();
+    return word != closed_word && lease.end_us != 0 &&
+           pg_atomic_read_u64(&lease.entry->end_us) == static_cast<uint64_t>(lease.end_us);
+}
+
+// True when leases began after a generator without one was made. To be asked after a word was
+// swapped in: then the word counts for nothing.
+inline bool leases_began(const HeldLease& lease)
+{
+    return pg_atomic_read_u32(lease.in_force) != 0;
+}
+
+// The lease worker's part.
+
+// From now on slots are opened for leases only; all are closed.
+void lease_begin_force();
+// Slots are open to everyone again.
+void lease_end_force();
+void lease_grant(Lease* lease, const Grant& grant);
+void lease_extend(Lease* lease, int64_t end_us);
+// Ends a lease here: no id is stamped any more. Returns the last moment that one was stamped in, or
+// the start.
+int64_t lease_close(Lease* lease);
+// Nobody wants it any more.
+void lease_forget(Lease* lease);
+// Remembers why it is not held or not renewed, until it is. `text` is plain (plain_text()).
+void lease_set_trouble(Lease* lease, Trouble trouble, const char* text);
+// The coordinator answered.
+void lease_note_answer();
+// The words of its node, added up: another number when one was issued since.
+uint64_t lease_words(const Lease* lease);
+
+static_assert(is_plain<Lease, LeaseText, LeaseTable, LeaseView, HeldLease>);
+
+} // namespace flakeid

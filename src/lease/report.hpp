@@ -1,0 +1,54 @@
+// What people are told of leases and of the coordinator: in errors, in the log and in views.
+#pragma once
+
+#include "lease/lease.hpp"
+
+namespace flakeid {
+
+// Why a lease is not held or not renewed, as a sentence without its end; palloc'ed. Ordinary roles
+// are told the kind of trouble; what the coordinator said and where it runs is for the log and for
+// superusers and members of pg_monitor.
+struct LeaseReasons {
+    const char* for_user;
+    const char* for_log;
+};
+LeaseReasons lease_reasons(const Lease* lease);
+
+// What the coordinator said; palloc'ed.
+const char* coordinator_text_of(const Lease* lease);
+
+// What a message calls the coordinator: its hosts and database, never the whole connection string.
+LeaseReasons lease_coordinator();
+
+// The nodes that a span without a problem stands for, as people write them; with auto the one that
+// is leased, or nullptr while none is. Palloc'ed.
+const char* nodes_in_use(const Layout& layout, const NodeSpan& span);
+
+// How the coordinator does, as far as the lease worker asked it; moments on the wall clock, 0:
+// none.
+struct CoordinatorReport {
+    int64_t answered_us; // last
+    int64_t silent_us;   // since when it does not answer; 0: it does
+    int64_t failed_us;   // the last attempt that failed, and why, for this user; palloc'ed
+    const char* failed;
+};
+CoordinatorReport report_coordinator();
+
+// One of the server's leases, from 0 to max_leases. False when that place is not in use.
+struct LeaseReport {
+    uint32_t wanted; // node, or any_node
+    uint32_t node;   // that is or was held
+    int64_t end_us;  // 0: not held
+    int64_t last_end_us;
+    const char* reasons; // why it is not held, for this user; palloc'ed
+};
+bool report_lease(int place, LeaseReport* report);
+
+// A line in the log each: the coordinator cannot be reached, can be again, gives no lease.
+void log_away(const char* why);
+void log_back();
+void log_no_lease(const char* why);
+
+static_assert(is_plain<LeaseReasons, CoordinatorReport, LeaseReport>);
+
+} // namespace flakeid

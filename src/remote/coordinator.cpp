@@ -1,0 +1,319 @@
+#include "remote/coordinator.hpp"
+
+#include "remote/connecting.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+namespace flakeid {
+
+namespace {
+
+constexpr int64_t s_us = 1000000;
+constexpr int64_t query_limit_us = 10 * s_us;
+constexpr int max_results = 3; // to one question: a row, its end, nothing more
+constexpr int max_columns = 4;
+constexpr size_t sql_size = 768;
+constexpr char sqlstate_in_use[] = "55006";
+
+bool trouble(Coordinator& c, Trouble why, const char* text)
+{
+    c.trouble = why;
+    (void)plain_text(text, strlen(text), c.text, sizeof c.text);
+    return false;
+}
+
+// The same, of a connection that is of no use any more.
+bool lost(Coordinator& c, Trouble why, const char* text)
+{
+    c.unanswering = why == Trouble::away || why == Trouble::nonsense;
+    (void)trouble(c, why, text);
+    coordinator_disconnect(c);
+    return false;
+}
+
+bool wait_for(Coordinator& c, bool to_read, bool to_write, Steady limit, bool settled)
+{
+    const Steady until = limit < c.stop ? limit : c.stop;
+    switch (c.waiter->wait(PQsocket(c.connection), to_read, to_write, until, settled)) {
+    case Ready::yes:
+        return true;
+    case Ready::late:
+        return lost(c, Trouble::away, "the coordinator did not answer in time");
+    case Ready::interrupted:
+        break;
+    }
+    return lost(c, Trouble::interrupted, "the lease worker was interrupted");
+}
+
+// Sends what is left, and reads until a result can be taken without blocking.
+bool await_result(Coordinator& c, Steady limit)
+{
+    for (;;) {
+        const int unsent = PQflush(c.connection);
+        if (unsent < 0) {
+            return lost(c, Trouble::away, PQerrorMessage(c.connection));
+        }
+        if (unsent == 0 && PQisBusy(c.connection) == 0) {
+            return c.waiter->now() < limit ||
+                   lost(c, Trouble::away, "the coordinator did not answer in time");
+        }
+        if (!wait_for(c, true, unsent > 0, limit, true)) {
+            return false;
+        }
+        if (PQconsumeInput(c.connection) != 1) {
+            return lost(c, Trouble::away, PQerrorMessage(c.connection));
+        }
+    }
+}
+
+// What an error says, on a connection that stays.
+void keep_refusal(Coordinator& c, const PGresult* result)
+{
+    const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char* detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+    char text[2 * trouble_text_size];
+    snprintf(text, sizeof text, "%s%s%s", message != nullptr ? message : "an error without a text",
+             detail != nullptr ? ". " : "", detail != nullptr ? detail : "");
+    const bool in_use = state != nullptr && strcmp(state, sqlstate_in_use) == 0;
+    (void)trouble(c, in_use ? Trouble::in_use : Trouble::refused, text);
+}
+
+// Asks a question. Returns the row that answers it, which the caller clears; or nullptr, and sets
+// the trouble. No row at all is nonsense, but leaves the connection as it is.
+PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* values)
+{
+    const Steady limit = c.waiter->now() + query_limit_us;
+    if (PQsendQueryParams(c.connection, sql, count, nullptr, values, nullptr, nullptr, 0) != 1 ||
+        PQsetSingleRowMode(c.connection) != 1) {
+        (void)lost(c, Trouble::away, PQerrorMessage(c.connection));
+        return nullptr;
+    }
+    PGresult* row = nullptr;
+    bool refused = false;
+    bool good = true;
+    for (int results = 0; good; results++) {
+        if (!await_result(c, limit)) {
+            PQclear(row);
+            return nullptr;
+        }
+        PGresult* result = PQgetResult(c.connection);
+        if (result == nullptr) {
+            break;
+        }
+        const ExecStatusType status = PQresultStatus(result);
+        good = results < max_results;
+        if (status == PGRES_SINGLE_TUPLE && row == nullptr) {
+            row = result;
+            continue;
+        }
+        if (status == PGRES_FATAL_ERROR && PQstatus(c.connection) == CONNECTION_OK) {
+            keep_refusal(c, result);
+            refused = true;
+        } else {
+            good = good && status == PGRES_TUPLES_OK && PQntuples(result) == 0;
+        }
+        PQclear(result);
+    }
+    if (PQstatus(c.connection) != CONNECTION_OK) {
+        (void)lost(c, Trouble::away, PQerrorMessage(c.connection));
+    } else if (!good) {
+        (void)lost(c, Trouble::nonsense, describe(AnswerStatus::bad_shape));
+    } else if (!refused && row == nullptr) {
+        (void)trouble(c, Trouble::nonsense, describe(AnswerStatus::bad_shape));
+    } else if (!refused) {
+        c.unanswering = false;
+        return row;
+    }
+    PQclear(row);
+    return nullptr;
+}
+
+// Has an answer read, and ends the connection of one that makes no sense.
+template <typename Read>
+bool check(Coordinator& c, PGresult* result, Read read)
+{
+    if (result == nullptr) {
+        return false;
+    }
+    AnswerField fields[max_columns];
+    const int columns = PQnfields(result);
+    for (int i = 0; i < columns && i < max_columns; i++) {
+        fields[i] =
+            AnswerField{PQgetvalue(result, 0, i), static_cast<size_t>(PQgetlength(result, 0, i)),
+                        PQgetisnull(result, 0, i) == 0 && PQfformat(result, i) == 0};
+    }
+    const AnswerStatus status = read(Answer{PQntuples(result), columns, fields});
+    PQclear(result);
+    return status == AnswerStatus::ok || lost(c, Trouble::nonsense, describe(status));
+}
+
+bool ask_for_functions(Coordinator& c)
+{
+    PGresult* result =
+        ask(c,
+            "SELECT CASE WHEN e.extversion OPERATOR(pg_catalog.=) '0.1.0' "
+            "THEN pg_catalog.quote_ident(n.nspname) OPERATOR(pg_catalog.||) '.flake_lease_' "
+            "ELSE 'flakeid.lease_' END FROM pg_catalog.pg_extension e "
+            "JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace "
+            "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid'",
+            0, nullptr);
+    if (result == nullptr && c.connection != nullptr && c.trouble == Trouble::nonsense) {
+        (void)trouble(c, Trouble::refused,
+                      "extension flakeid is not installed in the coordinator's database");
+    }
+    return check(c, result, [&](const Answer& answer) {
+        return read_name(answer, c.functions, sizeof c.functions);
+    });
+}
+
+// Connects to one address, or where all its fields are empty to whatever libpq finds.
+bool connect_to(Coordinator& c, const Address& address, Steady limit)
+{
+    const char* const keywords[] = {
+        "fallback_application_name", "dbname", "host", "hostaddr", "port", nullptr};
+    const char* const values[] = {"flakeid",        c.conninfo,   address.host,
+                                  address.hostaddr, address.port, nullptr};
+    c.connection = PQconnectStartParams(keywords, values, 1);
+    if (c.connection == nullptr) {
+        return trouble(c, Trouble::failed, "out of memory");
+    }
+    ignore_notices(c.connection);
+    if (!finish_connecting(c.connection, [&](bool reading) {
+            return wait_for(c, reading, !reading, limit, false);
+        })) {
+        return false;
+    }
+    if (PQstatus(c.connection) != CONNECTION_OK || PQsetnonblocking(c.connection, 1) != 0) {
+        return lost(c, Trouble::away, PQerrorMessage(c.connection));
+    }
+    c.address = address;
+    c.has_address = true;
+    if (!ask_for_functions(c)) {
+        coordinator_disconnect(c);
+        return false;
+    }
+    return true;
+}
+
+const char* seconds_text(int64_t us, char* text, size_t size)
+{
+    snprintf(text, size, "%lld.%06d", static_cast<long long>(us / s_us),
+             static_cast<int>(us % s_us));
+    return text;
+}
+
+} // namespace
+
+void coordinator_disconnect(Coordinator& c)
+{
+    PQfinish(c.connection);
+    c.connection = nullptr;
+}
+
+bool coordinator_connect(Coordinator& c)
+{
+    if (c.connection != nullptr && PQstatus(c.connection) == CONNECTION_OK) {
+        return true;
+    }
+    coordinator_disconnect(c);
+    if (c.stop != steady_never) {
+        // No time is left to look up names.
+        return c.has_address ? connect_to(c, c.address, c.stop)
+                             : trouble(c, Trouble::away, "there is no connection");
+    }
+    const Address avoided = c.address;
+    const bool avoids = c.has_address && c.unanswering;
+    AddressList list;
+    open_addresses(list, c.conninfo);
+    (void)trouble(c, Trouble::away, "there is no host");
+    auto try_address = [&](const Address& address) {
+        return connect_to(c, address, c.waiter->now() + list.connect_limit_us);
+    };
+    bool open = false;
+    bool cut = true;
+    bool avoided_one = false;
+    for (bool more = true; more && !open;) {
+        Address address{};
+        switch (next_address(list, &address)) {
+        case NextAddress::found:
+            if (avoids && same_address(address, avoided)) {
+                avoided_one = true;
+                continue;
+            }
+            open = try_address(address);
+            more = c.trouble != Trouble::interrupted;
+            break;
+        case NextAddress::unresolved:
+            (void)trouble(c, Trouble::away, list.error);
+            break;
+        case NextAddress::uncut:
+            cut = false;
+            more = false;
+            break;
+        case NextAddress::end:
+            more = false;
+            break;
+        }
+    }
+    if (!open && (!cut || avoided_one) && c.trouble != Trouble::interrupted) {
+        open = try_address(cut ? avoided : Address{});
+    }
+    close_addresses(list);
+    return open;
+}
+
+bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, const Wish& wish,
+                         Grant* grant)
+{
+    char sql[sql_size];
+    char node[16];
+    char length[24];
+    snprintf(sql, sizeof sql,
+             "SELECT node, token, pg_catalog.date_part('epoch', lease_start)::pg_catalog.int8, "
+             "pg_catalog.date_part('epoch', lease_end)::pg_catalog.int8 "
+             "FROM %sacquire($1::pg_catalog.text, $2::pg_catalog.text, $3::pg_catalog.interval, "
+             "$4::pg_catalog.int4, $5::pg_catalog.int4)",
+             c.functions);
+    snprintf(node, sizeof node, "%u", wish.node);
+    snprintf(length, sizeof length, "%d s", wish.seconds);
+    const char* const values[] = {realm, holder, length, wish.any ? nullptr : node,
+                                  wish.any ? node : nullptr};
+    return check(c, ask(c, sql, 5, values),
+                 [&](const Answer& answer) { return read_grant(answer, wish, grant); });
+}
+
+bool coordinator_renew(Coordinator& c, const Grant& known, int seconds, int64_t* end_us)
+{
+    char sql[sql_size];
+    char token[token_text_size];
+    char length[24];
+    char end[40];
+    snprintf(sql, sizeof sql,
+             "SELECT pg_catalog.date_part('epoch', %srenew($1::pg_catalog.uuid, "
+             "$2::pg_catalog.interval, pg_catalog.to_timestamp("
+             "$3::pg_catalog.numeric::pg_catalog.float8)))::pg_catalog.int8",
+             c.functions);
+    write_token(known.token, token);
+    snprintf(length, sizeof length, "%d s", seconds);
+    const char* const values[] = {token, length, seconds_text(known.end_us, end, sizeof end)};
+    return check(c, ask(c, sql, 3, values),
+                 [&](const Answer& answer) { return read_end(answer, known.start_us, end_us); });
+}
+
+bool coordinator_release(Coordinator& c, const unsigned char* token, int64_t last_us)
+{
+    char sql[sql_size];
+    char token_text[token_text_size];
+    char last[40];
+    snprintf(sql, sizeof sql,
+             "SELECT %srelease($1::pg_catalog.uuid, "
+             "pg_catalog.to_timestamp($2::pg_catalog.numeric::pg_catalog.float8))",
+             c.functions);
+    write_token(token, token_text);
+    const char* const values[] = {token_text, seconds_text(last_us, last, sizeof last)};
+    return check(c, ask(c, sql, 2, values), read_nothing);
+}
+
+} // namespace flakeid

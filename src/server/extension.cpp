@@ -1,0 +1,35 @@
+#include "server/extension.hpp"
+
+extern "C" {
+#include "catalog/dependency.h"
+}
+
+namespace flakeid {
+
+Oid function_beside(Oid function, const char* name, Oid argument)
+{
+    const Oid found =
+        GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+                        PointerGetDatum(buildoidvector(&argument, OidIsValid(argument) ? 1 : 0)),
+                        ObjectIdGetDatum(get_func_namespace(function)));
+    const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
+    if (!OidIsValid(found) || !OidIsValid(extension) ||
+        getExtensionOfObject(ProcedureRelationId, found) != extension) {
+        ereport(
+            ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
+            errmsg("function %s does not stand beside function %s", name, get_func_name(function)),
+            errdetail("Both belong to extension flakeid, in one schema."),
+            errhint("Call the functions that CREATE EXTENSION flakeid made."));
+    }
+    return found;
+}
+
+const char* grant_line(Oid function, Oid user)
+{
+    return psprintf("GRANT EXECUTE ON FUNCTION %s.%s(bigint) TO %s;",
+                    quote_identifier(get_namespace_name(get_func_namespace(function))),
+                    quote_identifier(get_func_name(function)),
+                    quote_identifier(GetUserNameFromId(user, false)));
+}
+
+} // namespace flakeid

@@ -1,0 +1,53 @@
+// Rows of catalogs, among them the extension's own, and functions of the extension that others of
+// it call or ask about.
+#pragma once
+
+#include "server/postgres.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/pg_extension.h"
+}
+
+namespace flakeid {
+
+// Gives `action` each row of a table, with its columns, until it returns true.
+template <typename Action>
+void each_row(Oid table, Action action)
+{
+    Relation relation = table_open(table, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(relation, InvalidOid, false, nullptr, 0, nullptr);
+    HeapTuple row;
+    do {
+        row = systable_getnext(scan);
+    } while (HeapTupleIsValid(row) && !action(row, RelationGetDescr(relation)));
+    systable_endscan(scan);
+    table_close(relation, AccessShareLock);
+}
+
+constexpr char extension_name[] = "flakeid";
+
+// Gives `action` this extension's row of pg_extension, where there is one, with its columns.
+template <typename Action>
+void extension_row(Action action)
+{
+    each_row(ExtensionRelationId, [&](HeapTuple row, TupleDesc columns) {
+        const auto* extension = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row));
+        const bool ours = strcmp(NameStr(extension->extname), extension_name) == 0;
+        if (ours) {
+            action(row, columns);
+        }
+        return ours;
+    });
+}
+
+// The function of that name and one argument of that type, or none, which belongs to the same
+// extension as `function` and stands in the same schema. It is found by the schema's OID, so that
+// neither the schema's name nor a right on it matters.
+Oid function_beside(Oid function, const char* name, Oid argument = InvalidOid);
+
+// The statement that gives a user that function, which has one bigint as its argument; palloc'ed.
+const char* grant_line(Oid function, Oid user);
+
+} // namespace flakeid

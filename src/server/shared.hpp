@@ -1,0 +1,112 @@
+// The memory that all sessions and databases of the server share: where it is, and whose part is
+// where.
+//
+// A small header has a name for ever. The rest stands in the server's main memory when the library
+// is preloaded, and otherwise in a segment of its own that the first session makes: other
+// extensions need the little that the main memory has to spare.
+//
+// Locking: AddinShmemInitLock is held to create the memory and to take an entry of a table in it,
+// and never longer. Nothing waits, reads a file or writes under it; the segment is made under it.
+#pragma once
+
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+// Databases of one server that may make ids, dropped ones left out.
+constexpr int max_databases = 256;
+
+// What one owner keeps there. `create` is given zeroed memory.
+struct SharedPart {
+    size_t (*size)();
+    void (*create)(void* memory);
+    SharedPart* next;
+    void* memory; // of this session; nullptr: not attached yet
+};
+
+// Every session adds the same parts in the same order, when the library is loaded.
+void shared_add(SharedPart* part);
+
+// After all parts were added.
+void shared_init();
+
+// True when the library is in shared_preload_libraries.
+bool shared_preloaded();
+
+// Attaches this session to the memory.
+void shared_attach();
+
+// The part of one type; `create` is given it zeroed.
+template <typename T, void (*create)(T*)>
+class Shared {
+public:
+    void add() { shared_add(&part_); }
+
+    T* get()
+    {
+        if (unlikely(part_.memory == nullptr)) {
+            shared_attach();
+        }
+        return static_cast<T*>(part_.memory);
+    }
+
+private:
+    SharedPart part_ = {[] { return sizeof(T); },
+                        [](void* memory) { create(static_cast<T*>(memory)); }, nullptr, nullptr};
+};
+
+// Makes it at least `value`.
+inline void raise_to(pg_atomic_uint64* shared, uint64_t value)
+{
+    uint64_t seen = pg_atomic_read_u64(shared);
+    while (seen < value && !pg_atomic_compare_exchange_u64(shared, &seen, value)) {
+    }
+}
+
+// A table whose entries are taken one after another and stay. They are read without a lock below
+// the count, which is raised last.
+template <typename Entry, int limit>
+struct SharedTable {
+    pg_atomic_uint32 count;
+    Entry entries[limit];
+
+    // The entry that `matches` accepts, otherwise nullptr.
+    template <typename Matches>
+    Entry* find(Matches matches)
+    {
+        const uint32_t taken = pg_atomic_read_u32(&count);
+        pg_read_barrier();
+        for (uint32_t i = 0; i < taken; i++) {
+            if (matches(entries[i])) {
+                pg_read_barrier();
+                return &entries[i];
+            }
+        }
+        return nullptr;
+    }
+
+    // The same, or a new one made by `fill`; nullptr when all are taken.
+    template <typename Matches, typename Fill>
+    Entry* find_or_take(Matches matches, Fill fill)
+    {
+        Entry* entry = find(matches);
+        if (entry == nullptr) {
+            LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+            entry = find(matches);
+            const uint32_t taken = pg_atomic_read_u32(&count);
+            Assert(taken <= limit);
+            if (entry == nullptr && taken < limit) {
+                entry = &entries[taken];
+                fill(*entry);
+                pg_write_barrier();
+                pg_atomic_write_u32(&count, taken + 1);
+            }
+            LWLockRelease(AddinShmemInitLock);
+        }
+        return entry;
+    }
+};
+
+static_assert(is_plain<SharedPart>);
+
+} // namespace flakeid

@@ -1,0 +1,28 @@
+// Where leases come from: flakeid.coordinator, flakeid.realm and flakeid.lease_ttl.
+#pragma once
+
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+struct LeaseSettings {
+    const char* coordinator;         // connection string; empty: none
+    const char* coordinator_name;    // what messages call it
+    const char* coordinator_problem; // why it was refused; nullptr: it was not
+    const char* realm;
+    int ttl_s;
+};
+
+extern LeaseSettings lease_settings;
+
+void lease_settings_init();
+
+// A coordinator is set and was not refused.
+inline bool has_coordinator()
+{
+    return lease_settings.coordinator[0] != '\0' && lease_settings.coordinator_problem == nullptr;
+}
+
+static_assert(is_plain<LeaseSettings>);
+
+} // namespace flakeid

@@ -1,0 +1,262 @@
+#include "settings/node.hpp"
+
+#include "server/extension.hpp"
+#include "settings/cluster.hpp"
+#include "server/guc.hpp"
+#include "settings/lease_settings.hpp"
+#include "settings/settings.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <unistd.h>
+
+extern "C" {
+#include "postmaster/postmaster.h"
+}
+
+namespace flakeid {
+
+NodeSetting node_setting;
+
+namespace {
+
+char* node_string;
+
+Loaded loaded_node = {"flakeid.node", false, nullptr, false};
+
+constexpr int host_name_size = 256;  // HOST_NAME_MAX of Linux is 64
+constexpr size_t longest_number = 9; // digits that 32 bits hold whatever they are
+
+bool is_private(uint32_t address)
+{
+    return address >> 24 == 10 || address >> 20 == (172 << 4 | 1) ||
+           address >> 16 == (192 << 8 | 168);
+}
+
+// Reads the number of a name such as db-3 or db-3.example.com. It ends the first label, and it is
+// the only number there, so that shop-1-0 and shop-2-0 never stand for the same node. Returns
+// nullptr, or why there is none, palloc'ed. `source` is what flakeid.node says.
+const char* number_of(const char* source, const char* name, uint32_t* number)
+{
+    constexpr char digits[] = "0123456789";
+    const size_t start = strcspn(name, digits);
+    const size_t end = start + strspn(name + start, digits);
+    const char* what = nullptr;
+    if (name[end + strcspn(name + end, digits)] != '\0') {
+        what = "has more than one number";
+    } else if (start == end || end != strcspn(name, ".") || end - start > longest_number) {
+        what = "is none";
+    }
+    if (what != nullptr) {
+        return psprintf(
+            "flakeid.node is %s, which takes the number that ends a name such as db-3 or "
+            "db-3.example.com, and \"%s\" %s.",
+            source, name, what);
+    }
+    *number = static_cast<uint32_t>(strtoul(name + start, nullptr, 10));
+    return nullptr;
+}
+
+struct HostName {
+    char text[host_name_size];
+};
+static_assert(is_plain<HostName>);
+
+HostName host_name()
+{
+    HostName name{};
+    gethostname(name.text, sizeof name.text - 1);
+    return name;
+}
+
+// The group of this server; otherwise why there is none, palloc'ed or constant.
+const char* group_of_citus(uint32_t* group)
+{
+    const Citus citus = citus_cluster();
+    if (!citus.present) {
+        return psprintf("flakeid.node is citus, which takes the group that Citus gave this server, "
+                        "and database \"%s\" has no extension citus.",
+                        get_database_name(MyDatabaseId));
+    }
+    if (!citus.has_joined) {
+        return "flakeid.node is citus, which takes the group that Citus gave this server, and it "
+               "has joined no cluster yet: run citus_set_coordinator_host() on a coordinator, or "
+               "citus_add_node() there for a worker.";
+    }
+    *group = citus.group;
+    return nullptr;
+}
+
+// The low bits of the host's first private IPv4 address, as Sonyflake takes them; false where there
+// is none. `mask` is the largest node of the layout.
+bool address_node(uint32_t mask, uint32_t* node)
+{
+    ifaddrs* interfaces;
+    if (getifaddrs(&interfaces) != 0) {
+        return false;
+    }
+    uint32_t found = 0;
+    for (const ifaddrs* at = interfaces; at != nullptr && found == 0; at = at->ifa_next) {
+        if (at->ifa_addr != nullptr && at->ifa_addr->sa_family == AF_INET &&
+            (at->ifa_flags & IFF_UP) != 0) {
+            sockaddr_in address;
+            memcpy(&address, at->ifa_addr, sizeof address);
+            const uint32_t value = ntohl(address.sin_addr.s_addr);
+            found = is_private(value) ? value : 0;
+        }
+    }
+    freeifaddrs(interfaces);
+    *node = found & mask;
+    return found != 0;
+}
+
+bool read_node_number(const char** at, uint32_t* value)
+{
+    const char* start = *at;
+    uint64_t result = 0;
+    while (**at >= '0' && **at <= '9' && result <= PG_INT32_MAX) {
+        result = result * 10 + static_cast<uint64_t>(**at - '0');
+        (*at)++;
+    }
+    *value = static_cast<uint32_t>(result);
+    return *at != start && result <= PG_INT32_MAX;
+}
+
+struct NamedSource {
+    const char* name;
+    NodeSource source;
+};
+static_assert(is_plain<NamedSource>);
+
+constexpr NamedSource named_sources[] = {
+    {"auto", NodeSource::any},
+    {"citus", NodeSource::citus},
+    {"hostname", NodeSource::hostname},
+    {"cluster_name", NodeSource::cluster_name},
+    {"ip", NodeSource::ip},
+};
+
+bool check_node(char** newval, void** extra, GucSource source)
+{
+    NodeSetting node{};
+    node.by_default = source == PGC_S_DEFAULT;
+    node.of_database = of_database_or_role(source);
+    const char* at = *newval;
+    for (const NamedSource& named : named_sources) {
+        if (strcmp(at, named.name) == 0) {
+            node.source = named.source;
+            return keep(node, extra);
+        }
+    }
+    node.source = NodeSource::number;
+    bool good = read_node_number(&at, &node.first);
+    node.last = node.first;
+    if (good && *at == '-') {
+        at++;
+        good = read_node_number(&at, &node.last) && node.first <= node.last;
+    }
+    if (!good || *at != '\0') {
+        GUC_check_errdetail("A node is a number such as 5, a span such as 8-15, auto, citus, "
+                            "hostname, cluster_name or ip.");
+        return refuse(loaded_node);
+    }
+    return keep(node, extra);
+}
+
+void assign_node(const char*, void* extra)
+{
+    memcpy(&node_setting, extra, sizeof(NodeSetting));
+    settings.generation++;
+    assigned(loaded_node, extra);
+}
+
+} // namespace
+
+void node_init()
+{
+    DefineCustomStringVariable("flakeid.node", "Node number of this server's ids.",
+                               "A number, a span such as 8-15, auto, citus, hostname, "
+                               "cluster_name or ip.",
+                               &node_string, "0", PGC_SUSET, guc_flags(), check_node, assign_node,
+                               nullptr);
+}
+
+void require_good_node()
+{
+    require_good(loaded_node);
+}
+
+NodeSpan configured_span(const Layout& layout)
+{
+    NodeSpan span = {node_setting.first, node_setting.last, nullptr};
+    switch (node_setting.source) {
+    case NodeSource::number:
+        return span;
+    case NodeSource::any:
+        if (lease_settings.coordinator[0] == '\0') {
+            span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
+                           "flakeid.coordinator is empty.";
+        }
+        break;
+    case NodeSource::citus:
+        span.problem = group_of_citus(&span.first);
+        break;
+    case NodeSource::hostname:
+        span.problem = number_of("hostname", host_name().text, &span.first);
+        break;
+    case NodeSource::cluster_name:
+        span.problem = number_of("cluster_name", cluster_name, &span.first);
+        break;
+    case NodeSource::ip:
+        if (!address_node(layout.max_node, &span.first)) {
+            span.problem = "flakeid.node is ip, which takes the low bits of an address in "
+                           "10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and this host has none.";
+        }
+        break;
+    }
+    span.last = span.first;
+    return span;
+}
+
+const char* server_name()
+{
+    const HostName host = host_name();
+    return cluster_name[0] != '\0' ? psprintf("%s:%d %s", host.text, PostPortNumber, cluster_name)
+                                   : psprintf("%s:%d", host.text, PostPortNumber);
+}
+
+void require_granted(const Layout& layout, const char* name, const NodeSpan& span, int32_t node)
+{
+    if (!same_layout(layout, settings.layout)) {
+        ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                errmsg("permission denied to choose a node of layout \"%s\"", name),
+                errdetail("Nodes are granted for flakeid.layout, which is \"%s\".",
+                          settings.layout_text),
+                errhint("Leave the node out, or name flakeid.layout."));
+    }
+    const bool chosen = node_setting.source == NodeSource::any;
+    if (chosen || node < 0 || static_cast<uint32_t>(node) < span.first ||
+        static_cast<uint32_t>(node) > span.last) {
+        ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                errmsg("permission denied to generate ids of node %d", node),
+                chosen
+                    ? errdetail("flakeid.node is auto: the coordinator chooses the node.")
+                    : errdetail("flakeid.node grants the nodes %u to %u.", span.first, span.last),
+                errhint("Have a superuser set flakeid.node to a span that has the node."));
+    }
+}
+
+const char* function_of_layout_line(const char* layout)
+{
+    Oid schema = InvalidOid;
+    extension_row([&](HeapTuple row, TupleDesc) {
+        schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row))->extnamespace;
+    });
+    const char* name = quote_identifier(get_namespace_name(schema));
+    return psprintf("CREATE FUNCTION next_id() RETURNS %s.flake LANGUAGE sql SECURITY DEFINER SET "
+                    "search_path = pg_catalog, pg_temp AS $$ SELECT %s.flake_next(%s) $$;",
+                    name, name, quote_literal_cstr(layout));
+}
+
+} // namespace flakeid

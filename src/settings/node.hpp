@@ -1,0 +1,49 @@
+// The node numbers of this server: of flakeid.node, which may leave them to the host.
+#pragma once
+
+#include "core/layout.hpp"
+
+#include <cstdint>
+
+namespace flakeid {
+
+enum class NodeSource { number, any, citus, hostname, cluster_name, ip };
+
+// flakeid.node as it was written; what the host says is looked up at use.
+struct NodeSetting {
+    NodeSource source;
+    uint32_t first;
+    uint32_t last; // of a span, otherwise the same as first
+    bool by_default;
+    bool of_database; // it was set with ALTER DATABASE or ALTER ROLE
+};
+
+extern NodeSetting node_setting;
+
+void node_init();
+
+// An error when flakeid.node was not valid when the library was loaded.
+void require_good_node();
+
+// The nodes that flakeid.node stands for with this layout, or why it stands for none.
+struct NodeSpan {
+    uint32_t first;
+    uint32_t last;
+    const char* problem; // nullptr when there is none
+};
+
+NodeSpan configured_span(const Layout& layout);
+
+// What this server calls itself to others: host, port and cluster_name; palloc'ed.
+const char* server_name();
+
+static_assert(is_plain<NodeSetting, NodeSpan>);
+
+// An error when `node` is not one that the caller may name with this layout. `span` is what
+// flakeid.node stands for.
+void require_granted(const Layout& layout, const char* name, const NodeSpan& span, int32_t node);
+
+// The statement that makes a function which everyone may call for ids of a layout; palloc'ed.
+const char* function_of_layout_line(const char* layout);
+
+} // namespace flakeid

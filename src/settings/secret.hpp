@@ -1,0 +1,81 @@
+// The configured secret: where it comes from, and who may use it.
+#pragma once
+
+#include "core/sealed.hpp"
+#include "core/sparx.hpp"
+#include "server/postgres.hpp"
+#include "settings/settings.hpp"
+
+namespace flakeid {
+
+void secret_init();
+
+enum class SecretSource { none, file, setting, not_honoured };
+SecretSource secret_source();
+
+// The expanded keys of the secret. Enciphered layouts and flake_encrypt() use key 0, sealed ids all
+// of them.
+struct ExpandedSecret {
+    SparxKey key[max_keys];
+    uint32_t present;    // a bit for each number
+    int current;         // the key of new sealed texts
+    uint64_t loaded;     // the generation of the settings whose secret it is; 0: none is loaded
+    uint64_t generation; // the same where key 0 is present
+
+    // Set by sealing.cpp, when what is loaded was found to be right for sealed ids of this
+    // database.
+    uint64_t sealing;
+    TimestampTz read_at; // the last reload of the configuration by then
+};
+extern ExpandedSecret expanded_secret;
+
+inline bool has_key(int number)
+{
+    return (expanded_secret.present >> number & 1) != 0;
+}
+
+// Expands the secret of the settings in effect, or throws an error that says what is wrong with it.
+void load_secret();
+
+// The same, and an error unless it has a key 0.
+void load_key();
+
+// Key 0 of the settings in effect. Valid until the settings change.
+inline const SparxKey& configured_key()
+{
+    if (unlikely(expanded_secret.generation != settings.generation)) {
+        load_key();
+    }
+    return expanded_secret.key[0];
+}
+
+// What to do where there is no secret.
+const char* no_secret_hint(); // palloc'ed
+
+// A number that tells one key from another, and shows neither.
+uint64_t fingerprint_of_key(const SparxKey& key);
+
+// Wipes what load_secret() made.
+void forget_key();
+
+// What the current user is about to look into.
+enum class Looking { enciphered, sealed };
+
+// An error unless the user may call flake_decrypt(bigint).
+void check_decrypt_right(FunctionCallInfo fcinfo, Oid user, Looking into);
+
+// An error unless the current user may call flake_decrypt(bigint), as everybody must who looks into
+// enciphered or sealed ids or composes one. `checked` remembers the user between calls.
+inline void require_decrypt_right(FunctionCallInfo fcinfo, Oid* checked,
+                                  Looking into = Looking::enciphered)
+{
+    const Oid user = GetUserId();
+    if (unlikely(*checked != user)) {
+        check_decrypt_right(fcinfo, user, into);
+        *checked = user;
+    }
+}
+
+static_assert(is_plain<ExpandedSecret>);
+
+} // namespace flakeid

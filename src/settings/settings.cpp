@@ -1,0 +1,120 @@
+#include "settings/settings.hpp"
+
+#include "server/guc.hpp"
+#include "server/messages.hpp"
+
+extern "C" {
+#include "catalog/pg_authid.h"
+}
+
+namespace flakeid {
+
+Settings settings;
+
+namespace {
+
+constexpr int default_max_ahead_ms = 5000;
+constexpr int min_max_ahead_ms = 1000;
+constexpr int max_max_ahead_ms = 86400000;
+constexpr int default_max_leap_s = 86400;
+constexpr int default_cache = 1;
+constexpr int max_cache = 1000000;
+
+const config_enum_entry when_ahead_options[] = {
+    {"wait", static_cast<int>(WhenAhead::wait), false},
+    {"error", static_cast<int>(WhenAhead::error), false},
+    {nullptr, 0, false},
+};
+
+// What the server keeps the settings in; decoded copies stand in `settings`.
+char* layout_string;
+int max_ahead_ms;
+int when_ahead;
+int max_leap_s;
+
+Loaded loaded_layout = {"flakeid.layout", false, nullptr, false};
+
+bool check_layout(char** newval, void** extra, GucSource)
+{
+    Layout layout;
+    const LayoutError error = parse_layout_or_preset(*newval, strlen(*newval), &layout);
+    if (error.status != LayoutStatus::ok) {
+        const LayoutMessage message = describe(error, *newval, strlen(*newval));
+        GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+        GUC_check_errmsg("invalid layout \"%s\"", *newval);
+        GUC_check_errdetail("%s", message.detail);
+        GUC_check_errhint("%s", message.hint);
+        return refuse(loaded_layout);
+    }
+    return keep(layout, extra);
+}
+
+void assign_layout(const char* newval, void* extra)
+{
+    memcpy(&settings.layout, extra, sizeof(Layout));
+    settings.layout_text = newval;
+    settings.generation++;
+    assigned(loaded_layout, extra);
+}
+
+// Ids that were reserved before are dropped: what was drawn one by one meanwhile is above them.
+void assign_cache(int, void*)
+{
+    settings.generation++;
+}
+
+void assign_max_ahead(int newval, void*)
+{
+    settings.max_ahead_us = newval * us_per_ms;
+    settings.generation++;
+}
+
+void assign_when_ahead(int newval, void*)
+{
+    settings.when_ahead = static_cast<WhenAhead>(newval);
+}
+
+void assign_max_leap(int newval, void*)
+{
+    settings.max_leap_us = newval * us_per_s;
+}
+
+} // namespace
+
+void require_good_settings()
+{
+    require_good(loaded_layout);
+}
+
+bool client_sees_settings()
+{
+    return has_privs_of_role(GetOuterUserId(), ROLE_PG_READ_ALL_SETTINGS);
+}
+
+void settings_init()
+{
+    DefineCustomStringVariable("flakeid.layout", "Layout of the ids that flake_next() makes.",
+                               "The name of a preset (see view flake_layouts) or a layout text.",
+                               &layout_string, "snowflake", PGC_SUSET, guc_flags(), check_layout,
+                               assign_layout, nullptr);
+    DefineCustomIntVariable("flakeid.max_ahead", "How far ahead of the clock ids may run.",
+                            "What happens past that is what flakeid.when_ahead says.",
+                            &max_ahead_ms, default_max_ahead_ms, min_max_ahead_ms, max_max_ahead_ms,
+                            PGC_SUSET, guc_flags(GUC_UNIT_MS), nullptr, assign_max_ahead, nullptr);
+    DefineCustomEnumVariable(
+        "flakeid.when_ahead",
+        "What happens when ids would run further ahead than flakeid.max_ahead.",
+        "wait: for at most flakeid.max_ahead and 2 s, then an error. error: at once.", &when_ahead,
+        static_cast<int>(WhenAhead::wait), when_ahead_options, PGC_SUSET, guc_flags(), nullptr,
+        assign_when_ahead, nullptr);
+    DefineCustomIntVariable(
+        "flakeid.max_leap", "How far the wall clock may run ahead of the uptime clock.",
+        "Zero turns the check off.", &max_leap_s, default_max_leap_s, 0, PG_INT32_MAX, PGC_SUSET,
+        guc_flags(GUC_UNIT_S), nullptr, assign_max_leap, nullptr);
+    DefineCustomIntVariable("flakeid.cache", "Ids that a session reserves at once.",
+                            "As CACHE of a sequence; 1 keeps ids rising across sessions.",
+                            &settings.cache, default_cache, 1, max_cache, PGC_SUSET, guc_flags(),
+                            nullptr, assign_cache, nullptr);
+}
+
+} // namespace flakeid

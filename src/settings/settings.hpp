@@ -1,0 +1,37 @@
+// The settings flakeid.*: decoded when they are set, never per call. Those of nodes, leases and the
+// secret are with their owners.
+#pragma once
+
+#include "core/layout.hpp"
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+enum class WhenAhead : int { wait, error };
+
+struct Settings {
+    // Raised whenever one of the settings that a generator or reader decodes further changes.
+    uint64_t generation;
+
+    Layout layout;
+    const char* layout_text; // as the user wrote it: for messages
+    int64_t max_ahead_us;
+    WhenAhead when_ahead;
+    int64_t max_leap_us; // 0: no check
+    int cache;
+};
+
+extern Settings settings;
+
+// An error when flakeid.layout was not valid when the library was loaded.
+void require_good_settings();
+
+// True when whom the session speaks for may see settings that are shown to superusers only: the
+// role of SET ROLE, and never that of a SECURITY DEFINER function.
+bool client_sees_settings();
+
+void settings_init();
+
+static_assert(is_plain<Settings>);
+
+} // namespace flakeid

@@ -1,0 +1,130 @@
+#include "settings/shared_node.hpp"
+
+#include "server/extension.hpp"
+#include "settings/cluster.hpp"
+#include "settings/node.hpp"
+
+extern "C" {
+#include "catalog/pg_publication.h"
+#include "catalog/pg_subscription.h"
+#include "commands/extension.h"
+}
+
+namespace flakeid {
+
+namespace {
+
+constexpr char citus_line[] = "ALTER SYSTEM SET flakeid.node = 'citus'; SELECT pg_reload_conf();";
+constexpr char number_line[] = "ALTER SYSTEM SET flakeid.node = 1; SELECT pg_reload_conf();";
+
+bool is_published()
+{
+    bool found = false;
+    each_row(PublicationRelationId, [&](HeapTuple, TupleDesc) { return found = true; });
+    return found;
+}
+
+// The name of a subscription of this database, palloc'ed; nullptr: it has none.
+const char* subscription_name()
+{
+    const char* name = nullptr;
+    each_row(SubscriptionRelationId, [&](HeapTuple row, TupleDesc) {
+        const auto* subscription = reinterpret_cast<Form_pg_subscription>(GETSTRUCT(row));
+        if (subscription->subdbid == MyDatabaseId) {
+            name = pstrdup(NameStr(subscription->subname));
+        }
+        return name != nullptr;
+    });
+    return name;
+}
+
+const char* multi_writer_name()
+{
+    for (const char* name : multi_writers) {
+        if (OidIsValid(get_extension_oid(name, true))) {
+            return name;
+        }
+    }
+    return nullptr;
+}
+
+// `evidence`: that there are others. `advice`: what to run, on which servers.
+[[noreturn]] void throw_never_set(const char* evidence, const char* advice)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("this server is one of several, and flakeid.node was never set"),
+            errdetail("%s Servers with the same node make the same ids, and a server that was "
+                      "never given one has node 0.",
+                      evidence),
+            errhint("%s To keep node 0 on this one: ALTER SYSTEM SET flakeid.node = 0; SELECT "
+                    "pg_reload_conf();",
+                    advice));
+}
+
+[[noreturn]] void throw_same_everywhere()
+{
+    const char* database = quote_identifier(get_database_name(MyDatabaseId));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("flakeid.node is a number set for a database or role, and this server is one of "
+                   "a Citus cluster"),
+            errdetail("Citus carries ALTER DATABASE and ALTER ROLE to every server, and servers "
+                      "with the same node make the same ids."),
+            errhint("Once: ALTER DATABASE %s RESET flakeid.node; or ALTER ROLE. On every server: "
+                    "%s",
+                    database, citus_line));
+}
+
+// Of a server that is no danger to another yet.
+void warn_once(const char* message, const char* detail, const char* advice)
+{
+    static bool warned;
+    if (!warned && !IsParallelWorker()) {
+        warned = true;
+        ereport(WARNING, errmsg("%s", message), errdetail("%s", detail),
+                errhint("%s To keep node 0 on this one: set it to 0.", advice));
+    }
+}
+
+} // namespace
+
+void refuse_shared_node()
+{
+    watch_catalogs();
+    const bool number_of_database =
+        node_setting.of_database && node_setting.source == NodeSource::number;
+    if (!node_setting.by_default && !number_of_database) {
+        return;
+    }
+    const Citus citus = citus_cluster();
+    if (number_of_database) {
+        if (citus.has_others) {
+            throw_same_everywhere();
+        }
+        return;
+    }
+    const char* database = get_database_name(MyDatabaseId);
+    if (citus.has_others) {
+        throw_never_set(psprintf("Database \"%s\" is distributed by Citus.", database),
+                        psprintf("On every server: %s", citus_line));
+    }
+    const char* each = psprintf("On each server, with a number of its own: %s", number_line);
+    if (const char* subscription = subscription_name()) {
+        throw_never_set(
+            psprintf("Database \"%s\" has subscription \"%s\".", database, subscription), each);
+    }
+    if (const char* extension = multi_writer_name()) {
+        throw_never_set(psprintf("Database \"%s\" has extension %s.", database, extension), each);
+    }
+    if (citus.present) {
+        warn_once(
+            "this database is of a Citus cluster of one server, and flakeid.node was never set",
+            "When another server joins, this one makes no ids until flakeid.node is set.",
+            psprintf("Run now: %s", citus_line));
+    } else if (is_published()) {
+        warn_once("this database is published, and flakeid.node was never set",
+                  "When it has a subscription too, it makes no ids until flakeid.node is set.",
+                  each);
+    }
+}
+
+} // namespace flakeid

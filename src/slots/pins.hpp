@@ -1,0 +1,93 @@
+// Which transactions hold the settled mark: for each one the lowest word that it may have drawn
+// from each generator.
+//
+// A transaction's pins stand in the place of the process that leads it, and parallel workers set
+// theirs there. A pin is set before the swap of the word, and taken back after the transaction has
+// ended for all others. Before it is taken back, a copy of it is kept among the latest ended if the
+// transaction may have written something: a snapshot from before its end does not see that. A
+// prepared transaction has a place of its own from PREPARE TRANSACTION on.
+//
+// Locking: a holder's lock is held to set a pin; the leader alone takes them back. Pins.lock is
+// held to add to the latest ended, and to take the place of a prepared transaction. Readers take
+// none: they read the generators' words, then the holders, then the prepared, then the latest
+// ended, so that they meet whatever goes from one place to the next (doc/dev/memory_order.md).
+// AddinShmemInitLock is held to look for the prepared transactions of an earlier run.
+#pragma once
+
+#include "core/step.hpp"
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+constexpr uint32_t pins_each = 8;
+
+// Stands in the place of a slot, for all generators that the other pins have no room for. No
+// word was drawn whose tick begins before the moment that such a pin has.
+constexpr uint32_t further_slots = UINT32_MAX;
+
+struct Pin {
+    pg_atomic_uint32 slot;   // its number
+    pg_atomic_uint64 lowest; // Word; of further_slots: microseconds since 1970
+};
+
+// What a transaction holds.
+struct alignas(64) Holder {
+    pg_atomic_uint32 count; // of `pins`; while it is above 0, the rest is the transaction's
+    slock_t lock;
+    pg_atomic_uint32 pid;     // of the process that takes the pins back; others end with `running`
+    pg_atomic_uint64 running; // running_transaction()
+    pg_atomic_uint64 xid;     // of a prepared transaction, in 64 bits
+    Oid database;
+    bool unknown; // prepared before the server was started: nobody knows what it drew
+    TimestampTz since;
+    Pin pins[pins_each + 1]; // the last one is of further_slots
+};
+
+// A pin of a transaction that has ended.
+struct Ended {
+    pg_atomic_uint64 xid;       // in 64 bits
+    pg_atomic_uint64 completed; // the latest that had ended, 64 bits
+    pg_atomic_uint64 lowest;
+    pg_atomic_uint32 slot;
+    pg_atomic_uint32 database;
+};
+
+// How many are kept. A snapshot is asked about soon after it was taken, and all that ended since
+// must be among them.
+constexpr uint64_t ended_kept = 65536;
+
+struct Pins {
+    pg_atomic_uint64
+        polls; // calls of flake_settled(): each revokes what flakeid.cache has reserved
+    slock_t lock;
+    pg_atomic_uint32 looked; // for the prepared transactions of an earlier run
+    uint32_t prepared_places;
+    pg_atomic_uint32 prepared_used; // places from here on were never used
+    pg_atomic_uint64 ended_count;   // all that were ever added
+    Ended ended[ended_kept];
+    Holder
+        holders[FLEXIBLE_ARRAY_MEMBER]; // of MaxBackends processes, then of prepared transactions
+};
+static_assert(is_plain<Pin, Holder, Ended, Pins>);
+
+// The pins, among them the prepared transactions of an earlier run, unless this is a standby.
+Pins* pins_begin();
+
+// The number of this session's transaction, from 1.
+extern uint64_t transaction_number;
+
+// This transaction will draw no word below `word` from the slot of that number, and none whose tick
+// begins before `moment`. To be called before the swap that draws it.
+void set_pin(uint32_t slot, Word word, uint64_t moment);
+
+// True when the pins of the holder of process `proc` count.
+inline bool is_held(Holder& holder, const PGPROC* proc)
+{
+    return pg_atomic_read_u32(&holder.count) > 0 &&
+           (pg_atomic_read_u32(&holder.pid) == static_cast<uint32_t>(proc->pid) ||
+            pg_atomic_read_u64(&holder.running) == running_transaction(proc));
+}
+
+void pins_init();
+
+} // namespace flakeid
