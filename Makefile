@@ -22,7 +22,12 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.cont
 MODULE_big = flakeid
 SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
-DATA = $(wildcard sql/flakeid--*.sql sql/flakeid--*.control)
+
+# The script of this version is made of chapters, in this order. Those of released versions are frozen, and stand in sql/.
+CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin leases
+SCRIPT = sql/flakeid--$(EXTVERSION).sql
+DATA_built = $(SCRIPT)
+DATA = $(filter-out $(SCRIPT),$(wildcard sql/flakeid--*.sql sql/flakeid--*.control))
 
 REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
 	layouts vectors settled leases
@@ -55,6 +60,9 @@ endif
 include $(PGXS)
 
 COMPILE.cxx.bc += $(CORE_CXXFLAGS)
+
+$(SCRIPT): $(CHAPTERS:%=sql/chapters/%.sql) flakeid.control Makefile
+	awk 'FNR == 1 && NR > 1 { print "" } 1' $(filter %.sql,$^) >$@
 
 # TAP tests; not by TAP_TESTS, with which installcheck would fail where IPC::Run is missing.
 PROVE_TESTS = test/t/*.pl test/torture/t/*.pl

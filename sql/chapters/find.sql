@@ -1,0 +1,63 @@
+-- Finding ids by time
+
+CREATE FUNCTION flake_floor(ts timestamptz) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_floor(ts timestamptz, layout text) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_floor' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_ceil(ts timestamptz) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_ceil(ts timestamptz, layout text) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_ceil' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_floor(timestamptz) IS 'lowest id of flakeid.layout in the tick of that moment';
+COMMENT ON FUNCTION flake_floor(timestamptz, text) IS 'lowest id of that layout in the tick of that moment';
+COMMENT ON FUNCTION flake_ceil(timestamptz) IS 'highest id of flakeid.layout in the tick of that moment';
+COMMENT ON FUNCTION flake_ceil(timestamptz, text) IS 'highest id of that layout in the tick of that moment';
+
+CREATE FUNCTION flake_range_floor(during tstzrange) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_range_floor(during tstzrange, layout text) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_range_floor' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_range_ceil(during tstzrange) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_range_ceil(during tstzrange, layout text) RETURNS int8
+    AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_range_floor(tstzrange) IS 'lowest id of flakeid.layout whose tick begins in the range';
+COMMENT ON FUNCTION flake_range_floor(tstzrange, text) IS 'lowest id of that layout whose tick begins in the range';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange) IS
+    'highest id of flakeid.layout whose tick begins in the range; below flake_range_floor where there is none';
+COMMENT ON FUNCTION flake_range_ceil(tstzrange, text) IS
+    'highest id of that layout whose tick begins in the range; below flake_range_floor where there is none';
+
+CREATE FUNCTION flakeid.in_range_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'flakeid_in_range_support' LANGUAGE C STRICT;
+COMMENT ON FUNCTION flakeid.in_range_support(internal) IS 'planner support for flake_in_range';
+
+CREATE FUNCTION flake_in_range(id int8, during tstzrange) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
+    SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_in_range(int8, tstzrange) IS 'implementation of <@ operator';
+
+CREATE FUNCTION flake_range_contains(during tstzrange, id int8) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
+    SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_range_contains(tstzrange, int8) IS 'implementation of @> operator';
+
+CREATE OPERATOR <@ (
+    LEFTARG = int8,
+    RIGHTARG = tstzrange,
+    FUNCTION = flake_in_range,
+    COMMUTATOR = @>,
+    RESTRICT = pg_catalog.contsel,
+    JOIN = pg_catalog.contjoinsel
+);
+COMMENT ON OPERATOR <@ (int8, tstzrange) IS 'the id of flakeid.layout was stamped in the range';
+
+CREATE OPERATOR @> (
+    LEFTARG = tstzrange,
+    RIGHTARG = int8,
+    FUNCTION = flake_range_contains,
+    COMMUTATOR = <@,
+    RESTRICT = pg_catalog.contsel,
+    JOIN = pg_catalog.contjoinsel
+);
+COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the id of flakeid.layout was stamped in the range';

@@ -1,0 +1,580 @@
+-- Leases, the coordinator's side
+--
+-- Who may stamp ids of a node, from when until when. The end of a node's last lease stands in
+-- flakeid.lease_node and never goes back while ids may have been stamped before it. Whatever happens
+-- to a node locks its row. (doc/leases.md)
+
+-- Durations are whole seconds: an interval with months or days is as long as its calendar and the
+-- reader's time zone say.
+CREATE TABLE flakeid.lease_realm (
+    realm text PRIMARY KEY,
+    nodes int4 NOT NULL,
+    max_ttl_s int4 NOT NULL,
+    max_skew_s int4 NOT NULL
+);
+COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flake_lease_realm_set()';
+
+CREATE TABLE flakeid.lease_node (
+    realm text,
+    node int4,
+    free_from timestamptz NOT NULL DEFAULT '-infinity',
+    token uuid,
+    PRIMARY KEY (realm, node)
+);
+CREATE INDEX lease_node_free ON flakeid.lease_node (realm, free_from, node);
+COMMENT ON TABLE flakeid.lease_node IS 'when each node that was ever leased is free, and the token of its last lease';
+
+CREATE TABLE flakeid.lease_history (
+    token uuid PRIMARY KEY,
+    realm text NOT NULL,
+    node int4 NOT NULL,
+    holder text NOT NULL,
+    role text NOT NULL,
+    lease_start timestamptz NOT NULL,
+    lease_end timestamptz NOT NULL,
+    acquired_at timestamptz NOT NULL,
+    renewed_at timestamptz,
+    renewals int8 NOT NULL DEFAULT 0,
+    released_at timestamptz,
+    last_stamp timestamptz
+);
+CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
+COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flake_leases';
+
+-- Leases are the coordinator's own: what replication brings from elsewhere is left out, since the
+-- tables are in every publication of all tables. A TRUNCATE cannot be left out: nothing is handed out
+-- then until whatever was leased has ended.
+
+CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
+    IF current_setting('session_replication_role') = 'replica'
+       AND NOT (TG_TABLE_NAME = 'lease_realm'
+                AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a
+                            WHERE a.backend_type = 'client backend')) THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'leaves out what replication would change of leases';
+
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_realm
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_node
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_history
+    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+ALTER TABLE flakeid.lease_realm ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_history ENABLE REPLICA TRIGGER ignore_replicated;
+
+CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM flakeid.lease_rest(true);
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'begins a rest when leases were emptied';
+
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_node
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_history
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate;
+ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate;
+ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate;
+
+-- Everyone may read the settings of realms, because pg_dump by an ordinary role does.
+GRANT SELECT ON flakeid.lease_realm TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
+
+CREATE VIEW flake_leases AS
+    SELECT realm, node, holder, role, lease_start, lease_end,
+           CASE WHEN released_at IS NOT NULL THEN 'released'
+                WHEN lease_end OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN 'held'
+                ELSE 'expired' END AS state,
+           acquired_at, renewed_at, renewals, released_at, last_stamp
+    FROM flakeid.lease_history;
+COMMENT ON VIEW flake_leases IS 'the last 32 leases of each node: who holds and held it from when until when';
+COMMENT ON COLUMN flake_leases.realm IS 'of the node';
+COMMENT ON COLUMN flake_leases.node IS 'that is leased';
+COMMENT ON COLUMN flake_leases.holder IS 'the name that the holder gave itself';
+COMMENT ON COLUMN flake_leases.role IS 'that took it';
+COMMENT ON COLUMN flake_leases.lease_start IS 'first moment that ids may be stamped with';
+COMMENT ON COLUMN flake_leases.lease_end IS 'first moment that they may not';
+COMMENT ON COLUMN flake_leases.state IS 'held, expired or released';
+COMMENT ON COLUMN flake_leases.acquired_at IS 'when it was taken';
+COMMENT ON COLUMN flake_leases.renewed_at IS 'when it was renewed last';
+COMMENT ON COLUMN flake_leases.renewals IS 'how many';
+COMMENT ON COLUMN flake_leases.released_at IS 'when it was given back; NULL where it was not';
+COMMENT ON COLUMN flake_leases.last_stamp IS 'moment of the last id, as the holder said when it released';
+GRANT SELECT ON flake_leases TO pg_monitor;
+
+CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz)
+    AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_clock(int8) IS
+    'clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
+
+CREATE FUNCTION flakeid.lease_rest(begins bool) RETURNS void
+    AS 'MODULE_PATHNAME', 'flakeid_lease_rest' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_rest(bool) IS 'begins or ends a rest';
+
+CREATE FUNCTION flakeid.lease_repair_clock() RETURNS interval
+    AS 'MODULE_PATHNAME', 'flakeid_lease_repair_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
+
+CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT now timestamptz,
+        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
+        OUT rest_until timestamptz)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_setting('session_replication_role') = 'replica' THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'leases are not changed in the role of a replica',
+            HINT = 'RESET session_replication_role;';
+    END IF;
+    -- A lease that a crash or a failover could take back is none.
+    IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+
+    SELECT r.nodes, r.max_ttl_s, r.max_skew_s INTO nodes, max_ttl_s, max_skew_s
+    FROM flakeid.lease_realm AS r WHERE r.realm = of_realm;
+    IF NOT FOUND THEN
+        IF of_realm IS DISTINCT FROM 'default' THEN
+            RAISE invalid_parameter_value USING
+                MESSAGE = format('there is no realm "%s"', of_realm),
+                HINT = 'Make it with flake_lease_realm_set(), or use the realm "default".';
+        END IF;
+        nodes := 1024;
+        max_ttl_s := 120;
+        max_skew_s := 10;
+    END IF;
+
+    SELECT c.now, c.rest_until INTO now, rest_until
+    FROM flakeid.lease_clock(max_ttl_s::int8 + max_skew_s) AS c;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'what every function of leases begins with';
+
+CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4)
+    RETURNS interval
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    seconds CONSTANT numeric := extract(epoch FROM ttl);
+BEGIN
+    IF seconds IS NULL OR seconds < 1 OR seconds > max_ttl_s THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('a lease cannot last %s', coalesce(trim_scale(seconds) || ' s', 'for ever')),
+            DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s s.', max_ttl_s),
+            HINT = 'Ask for less (flakeid.lease_ttl), or raise max_ttl with flake_lease_realm_set().';
+    END IF;
+    RETURN make_interval(secs => ceil(seconds)::float8);
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
+    'length of a lease in whole seconds, which no calendar or time zone changes';
+
+-- Generators call these: nobody else may rename their schema. Functions for people stand beside them,
+-- with the same rights.
+
+CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
+        INOUT node int4, max_node int4,
+        OUT token uuid, OUT lease_start timestamptz,
+        OUT lease_end timestamptz)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
+#variable_conflict use_column
+DECLARE
+    wanted CONSTANT int4 := lease_acquire.node;
+    of_realm CONSTANT text := lease_acquire.realm;
+    b record;
+    length interval;
+    top int4;
+    low int4;
+    found_node int4;
+    free timestamptz;
+    last record;
+BEGIN
+    IF lease_acquire.holder IS NULL OR lease_acquire.holder = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'a lease needs the name of its holder';
+    END IF;
+    IF lease_acquire.max_node < 0 THEN
+        RAISE numeric_value_out_of_range USING
+            MESSAGE = format('max_node %s is out of range', lease_acquire.max_node),
+            DETAIL = 'The lowest node is 0.';
+    END IF;
+    SELECT * INTO b FROM flakeid.lease_begin(of_realm);
+    length := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
+    IF b.rest_until IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
+            DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
+            HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
+    END IF;
+    top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
+    -- Node 0 is that of servers which were never given one: who asks for any gets it only where there is no other.
+    low := least(top, 1);
+
+    IF wanted IS NOT NULL THEN
+        IF wanted < 0 OR wanted > top THEN
+            RAISE numeric_value_out_of_range USING
+                MESSAGE = format('node %s is out of range for realm "%s"', wanted, of_realm),
+                DETAIL = format('Its nodes are 0 to %s.', top),
+                HINT = 'Change the number of nodes with flake_lease_realm_set().';
+        END IF;
+        INSERT INTO flakeid.lease_node (realm, node) VALUES (of_realm, wanted)
+        ON CONFLICT (realm, node) DO NOTHING;
+        SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
+        WHERE n.realm = of_realm AND n.node = wanted FOR UPDATE;
+        IF free > b.now THEN
+            SELECT h.holder, h.released_at INTO last
+            FROM flakeid.lease_node AS n JOIN flakeid.lease_history AS h USING (token)
+            WHERE n.realm = of_realm AND n.node = wanted;
+            RAISE object_in_use USING
+                MESSAGE = format('node %s of realm "%s" is not free before %s', wanted, of_realm, free),
+                DETAIL = CASE WHEN last.released_at IS NULL
+                    THEN format('It is held by "%s".', last.holder)
+                    ELSE format('"%s" released it.', last.holder) END,
+                HINT = CASE WHEN last.released_at IS NULL
+                    THEN 'Two servers want the same node, or the last holder was killed and its lease goes on until its end.'
+                    ELSE 'Ask again then.' END;
+        END IF;
+    ELSE
+        <<search>>
+        FOR attempt IN 1 .. 4 LOOP
+            -- Nobody waits for others that take nodes at the same time.
+            SELECT n.node INTO found_node FROM flakeid.lease_node AS n
+            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
+            ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
+            EXIT search WHEN FOUND;
+            IF attempt = 1 THEN
+                -- One at a time adds nodes, under a lock that nobody else has a right to.
+                INSERT INTO flakeid.lease_realm (realm, nodes, max_ttl_s, max_skew_s)
+                VALUES (of_realm, b.nodes, b.max_ttl_s, b.max_skew_s) ON CONFLICT (realm) DO NOTHING;
+                PERFORM FROM flakeid.lease_realm AS r WHERE r.realm = of_realm FOR NO KEY UPDATE;
+            ELSIF attempt = 2 THEN
+                INSERT INTO flakeid.lease_node (realm, node)
+                SELECT of_realm, fresh.number
+                FROM (SELECT generate_series(0, top) AS number) AS fresh
+                WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n
+                                  WHERE n.realm = of_realm AND n.node = fresh.number)
+                LIMIT 1024
+                ON CONFLICT (realm, node) DO NOTHING;
+            ELSIF attempt = 3 THEN
+                -- All that is left is being taken; some of it may be given back.
+                SELECT n.node INTO found_node FROM flakeid.lease_node AS n
+                WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
+                ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE;
+                EXIT search WHEN FOUND;
+            ELSE
+                SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
+                WHERE n.realm = of_realm AND n.node BETWEEN low AND top;
+                RAISE configuration_limit_exceeded USING
+                    MESSAGE = format('all nodes of realm "%s" from %s to %s are leased', of_realm, low, top),
+                    DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
+                    HINT = 'View flake_leases on the coordinator shows who holds them; flake_lease_realm_set() adds nodes.';
+            END IF;
+        END LOOP;
+    END IF;
+
+    node := found_node;
+    token := gen_random_uuid();
+    lease_start := date_trunc('second', b.now);
+    lease_end := lease_start + length;
+    UPDATE flakeid.lease_node AS n
+    SET free_from = lease_acquire.lease_end, token = lease_acquire.token
+    WHERE n.realm = of_realm AND n.node = found_node;
+    INSERT INTO flakeid.lease_history
+        (token, realm, node, holder, role, lease_start, lease_end, acquired_at)
+    VALUES (lease_acquire.token, of_realm, found_node, lease_acquire.holder, session_user,
+            lease_acquire.lease_start, lease_acquire.lease_end, b.now);
+    -- The history of a node is no longer than this.
+    DELETE FROM flakeid.lease_history AS h WHERE h.token IN (
+        SELECT i.token FROM flakeid.lease_history AS i
+        WHERE i.realm = of_realm AND i.node = found_node
+        ORDER BY i.lease_start DESC, i.acquired_at DESC OFFSET 32);
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS 'implementation of flake_lease_acquire()';
+
+CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval,
+        known_end timestamptz) RETURNS timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
+#variable_conflict use_column
+DECLARE
+    h record;
+    b record;
+    length interval;
+    resting bool;
+    known timestamptz;
+    claimed bool;
+    old_end timestamptz;
+    new_end timestamptz;
+BEGIN
+    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
+    WHERE i.token = lease_renew.token;
+    IF NOT FOUND THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'the coordinator does not know this lease',
+            HINT = 'Make no ids after its end, and take a new one.';
+    END IF;
+    SELECT * INTO b FROM flakeid.lease_begin(h.realm);
+    length := flakeid.lease_length(lease_renew.ttl, b.max_ttl_s);
+    resting := b.rest_until IS NOT NULL;
+    SELECT n.free_from INTO old_end FROM flakeid.lease_node AS n
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_renew.token FOR UPDATE;
+    IF NOT FOUND OR EXISTS (SELECT FROM flakeid.lease_history AS i
+                            WHERE i.token = lease_renew.token AND i.released_at IS NOT NULL) THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the lease of node %s has ended', h.node),
+            HINT = 'Take a new one.';
+    END IF;
+    -- A holder that knows a later end shows that renewals are missing. It is believed for its own node
+    -- only, and for no longer than a lease that it may ask for. Where the coordinator does not rest, it was
+    -- restored in a way that nothing else shows: a superuser must say so.
+    IF lease_renew.known_end IS NOT NULL THEN
+        known := least(date_trunc('second', lease_renew.known_end), date_trunc('second', b.now)
+            + make_interval(secs => b.max_ttl_s + CASE WHEN resting THEN b.max_skew_s ELSE 0 END));
+    END IF;
+    claimed := coalesce(known > old_end, false);
+    IF claimed AND NOT resting THEN
+        RAISE LOG USING
+            MESSAGE = format('the holder of node %s of realm "%s" knows a lease until %s, the coordinator one until %s', h.node, h.realm, lease_renew.known_end, old_end),
+            DETAIL = 'Nobody else gets the node before that.',
+            HINT = 'If this coordinator was restored from a copy of its files, run SELECT flake_lease_begin_rest() there: other leases may be missing.';
+    END IF;
+    old_end := greatest(old_end, known);
+    IF old_end <= b.now THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the lease of node %s ended at %s', h.node, old_end),
+            HINT = 'Renew leases before their end, at a third of their length, or take a new one.';
+    END IF;
+    new_end := greatest(old_end, date_trunc('second', b.now) + length);
+    -- The old coordinator's clock may have been max_skew further, and the node given away.
+    IF old_end <= b.now + make_interval(secs => b.max_skew_s) THEN
+        IF resting THEN
+            RAISE object_not_in_prerequisite_state USING
+                MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', h.node),
+                HINT = 'Make no ids after its end, and take a new one.';
+        ELSIF claimed THEN
+            new_end := old_end;
+        END IF;
+    END IF;
+    UPDATE flakeid.lease_node AS n SET free_from = new_end
+    WHERE n.realm = h.realm AND n.node = h.node;
+    UPDATE flakeid.lease_history AS i
+    SET lease_end = new_end, renewed_at = b.now, renewals = i.renewals + 1
+    WHERE i.token = lease_renew.token;
+    RETURN new_end;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) IS 'implementation of flake_lease_renew()';
+
+CREATE FUNCTION flakeid.lease_release(token uuid, last_stamp timestamptz)
+    RETURNS timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
+#variable_conflict use_column
+DECLARE
+    h record;
+    b record;
+    free timestamptz;
+BEGIN
+    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
+    WHERE i.token = lease_release.token;
+    IF NOT FOUND THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'the coordinator does not know this lease';
+    END IF;
+    SELECT * INTO b FROM flakeid.lease_begin(h.realm);
+    PERFORM FROM flakeid.lease_node AS n
+    WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
+    SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at INTO h
+    FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
+    IF h.released_at IS NOT NULL THEN
+        RETURN h.lease_end;
+    END IF;
+    IF lease_release.last_stamp >= h.lease_end
+       AND (b.rest_until IS NULL OR lease_release.last_stamp > b.now + make_interval(secs => b.max_ttl_s + b.max_skew_s)) THEN
+        RAISE datetime_field_overflow USING
+            MESSAGE = format('the last stamp %s lies outside the lease', lease_release.last_stamp),
+            DETAIL = format('The lease of node %s is from %s to %s.', h.node, h.lease_start, h.lease_end);
+    END IF;
+    -- Whoever does not know his last stamp keeps the node until the end.
+    free := greatest(h.lease_start,
+        coalesce(date_trunc('second', lease_release.last_stamp) + interval '1 s', h.lease_end));
+    UPDATE flakeid.lease_node AS n SET free_from = free
+    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_release.token;
+    UPDATE flakeid.lease_history AS i
+    SET lease_end = free, released_at = b.now, last_stamp = lease_release.last_stamp
+    WHERE i.token = lease_release.token;
+    RETURN free;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS 'implementation of flake_lease_release()';
+
+CREATE FUNCTION flake_lease_acquire(realm text, holder text, ttl interval,
+        INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL,
+        OUT token uuid, OUT lease_start timestamptz,
+        OUT lease_end timestamptz)
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT * FROM flakeid.lease_acquire(realm, holder, ttl, node, max_node)
+$$;
+COMMENT ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) IS
+    'takes a node, or any free one up to max_node; the lease counts after COMMIT';
+
+CREATE FUNCTION flake_lease_renew(token uuid, ttl interval,
+        known_end timestamptz DEFAULT NULL) RETURNS timestamptz
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_renew(token, ttl, known_end)
+$$;
+COMMENT ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) IS
+    'moves the end of a lease that has not ended, and returns it; known_end, the end that the holder knows, helps after a failover';
+
+CREATE FUNCTION flake_lease_release(token uuid, last_stamp timestamptz)
+    RETURNS timestamptz
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_release(token, last_stamp)
+$$;
+COMMENT ON FUNCTION flake_lease_release(uuid, timestamptz) IS
+    'gives a node back before the end, and returns from when it is free: after last_stamp, the moment of the last id; NULL: at the end';
+
+-- For superusers
+
+CREATE FUNCTION flake_lease_realm_set(realm text, nodes int4 DEFAULT NULL,
+        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL)
+    RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    ttl_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_ttl));
+    skew_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_skew));
+BEGIN
+    IF realm IS NULL OR realm = '' OR nodes < 1 OR ttl_s NOT BETWEEN 3 AND 86400
+       OR skew_s NOT BETWEEN 0 AND 86400 THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = 'settings of a realm out of range',
+            DETAIL = 'A realm has a name, at least one node, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
+    END IF;
+    INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl_s, max_skew_s)
+    VALUES (flake_lease_realm_set.realm, coalesce(flake_lease_realm_set.nodes, 1024),
+            coalesce(ttl_s, 120), coalesce(skew_s, 10))
+    ON CONFLICT ON CONSTRAINT lease_realm_pkey DO UPDATE
+    SET nodes = coalesce(flake_lease_realm_set.nodes, r.nodes),
+        max_ttl_s = coalesce(ttl_s, r.max_ttl_s),
+        max_skew_s = coalesce(skew_s, r.max_skew_s);
+END
+$$;
+COMMENT ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) IS
+    'makes a realm, or changes those of its settings that are named: nodes from 1, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s';
+
+CREATE FUNCTION flake_lease_begin_rest() RETURNS void
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_begin('default');
+    SELECT flakeid.lease_begin(r.realm) FROM flakeid.lease_realm AS r;
+    SELECT flakeid.lease_rest(true)
+$$;
+COMMENT ON FUNCTION flake_lease_begin_rest() IS
+    'hands out no leases for max_ttl + max_skew from now: after a restore that the coordinator cannot notice';
+
+CREATE FUNCTION flake_lease_end_rest() RETURNS void
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_clock(0);
+    SELECT flakeid.lease_rest(false)
+$$;
+COMMENT ON FUNCTION flake_lease_end_rest() IS
+    'hands out leases at once after a promotion or restore: only where no lease or renewal is missing';
+
+CREATE FUNCTION flake_lease_repair_clock() RETURNS interval
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.lease_repair_clock()
+$$;
+COMMENT ON FUNCTION flake_lease_repair_clock() IS
+    'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';
+
+CREATE FUNCTION flake_lease_revoke(realm text, node int4) RETURNS bool
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    b record;
+    old_token uuid;
+BEGIN
+    SELECT * INTO b FROM flakeid.lease_begin(flake_lease_revoke.realm);
+    SELECT n.token INTO old_token FROM flakeid.lease_node AS n
+    WHERE n.realm = flake_lease_revoke.realm AND n.node = flake_lease_revoke.node
+      AND n.free_from > b.now FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE flakeid.lease_node AS n SET free_from = date_trunc('second', b.now) + interval '1 s'
+    WHERE n.realm = flake_lease_revoke.realm AND n.node = flake_lease_revoke.node;
+    UPDATE flakeid.lease_history AS h
+    SET released_at = b.now,
+        lease_end = greatest(h.lease_start, date_trunc('second', b.now) + interval '1 s')
+    WHERE h.token = old_token AND h.lease_end > b.now;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION flake_lease_revoke(text, int4) IS
+    'declares a node free whose holder is gone for certain; a holder that is not may make duplicates until its end';
+
+CREATE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
+    LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    WITH gone AS (
+        DELETE FROM flakeid.lease_history AS h
+        WHERE h.lease_end < least(before, clock_timestamp())
+          AND NOT EXISTS (SELECT FROM flakeid.lease_node AS n WHERE n.token = h.token)
+        RETURNING 1)
+    SELECT count(*) FROM gone
+$$;
+COMMENT ON FUNCTION flake_lease_forget(timestamptz) IS
+    'deletes leases that ended before that moment, except the last one of each node';
+
+REVOKE ALL ON FUNCTION flakeid.lease_clock(int8) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest(bool) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_ignore_replicated() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_rest_after_truncate() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_begin(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_length(interval, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.lease_release(uuid, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_release(uuid, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_begin_rest() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_end_rest() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_repair_clock() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_revoke(text, int4) FROM PUBLIC;
+REVOKE ALL ON FUNCTION flake_lease_forget(timestamptz) FROM PUBLIC;
+
+-- Generators are members of flakeid_generator where the cluster has such a role. Who sets up a coordinator makes it; the script
+-- makes none, because a role belongs to no database.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_roles AS r WHERE r.rolname OPERATOR(pg_catalog.=) 'flakeid_generator') THEN
+        GRANT EXECUTE ON FUNCTION
+            flakeid.lease_acquire(text, text, interval, int4, int4),
+            flake_lease_acquire(text, text, interval, int4, int4),
+            flakeid.lease_renew(uuid, interval, timestamptz),
+            flake_lease_renew(uuid, interval, timestamptz),
+            flakeid.lease_release(uuid, timestamptz),
+            flake_lease_release(uuid, timestamptz)
+            TO flakeid_generator;
+    END IF;
+END
+$$;
