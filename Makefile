@@ -27,7 +27,7 @@ OBJS = $(SOURCES:.cpp=.o)
 CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin leases
 SCRIPT = sql/flakeid--$(EXTVERSION).sql
 DATA_built = $(SCRIPT)
-DATA = $(filter-out $(SCRIPT),$(wildcard sql/flakeid--*.sql sql/flakeid--*.control))
+DATA = $(filter-out $(SCRIPT),$(wildcard sql/flakeid--*.sql))
 
 REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
 	layouts vectors settled leases

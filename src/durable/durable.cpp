@@ -183,6 +183,18 @@ Relation find_state(LOCKMODE mode)
     }
 }
 
+// `version` is that of the SQL objects.
+[[noreturn]] void throw_state_missing(const char* version)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("extension flakeid of this database does not fit the library"),
+            errdetail("The SQL objects are of version %s, the library is of version %s.", version,
+                      FLAKEID_VERSION),
+            strcmp(version, FLAKEID_VERSION) == 0
+                ? errhint("Schema flakeid or its view state is missing: restore the database.")
+                : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
+}
+
 } // namespace
 
 uint64_t durable_check(const Durable& durable)
@@ -197,26 +209,18 @@ Origin durable_origin_here()
     return {GetWALInsertionTimeLine(), place_here()};
 }
 
-bool durable_missing()
-{
-    Relation state = find_state(AccessShareLock);
-    if (state != nullptr) {
-        relation_close(state, AccessShareLock);
-    }
-    return state == nullptr;
-}
-
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
     DurablePage page{find_state(mode), InvalidBuffer, buffer_lock, InvalidXLogRecPtr};
-    if (page.relation == nullptr) {
+    if (page.relation == nullptr || RelationGetNumberOfAttributes(page.relation) != durable_cells) {
         // Read once: an update may commit at any moment, and the error must not say half of it.
         const char* version = installed_version();
-        if (strcmp(version, FLAKEID_VERSION) == 0) {
+        if (page.relation == nullptr && strcmp(version, FLAKEID_VERSION) == 0) {
             InvalidateSystemCaches(); // it has committed, and this session has not heard of it
             page.relation = find_state(mode);
         }
-        if (page.relation == nullptr) {
+        if (page.relation == nullptr ||
+            RelationGetNumberOfAttributes(page.relation) != durable_cells) {
             throw_state_missing(version);
         }
     }
@@ -292,17 +296,6 @@ bool durable_look(Durable* durable)
 bool durable_may_go_back(const DurablePage& page)
 {
     return made_here(RelationGetRelid(page.relation)) && replaced_here(durable_file(page));
-}
-
-void throw_state_missing(const char* version)
-{
-    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("extension flakeid of this database does not fit the library"),
-            errdetail("The SQL objects are of version %s, the library is of version %s.", version,
-                      FLAKEID_VERSION),
-            strcmp(version, FLAKEID_VERSION) == 0
-                ? errhint("Schema flakeid or its view state is missing: restore the database.")
-                : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
 }
 
 void throw_state_lost()

@@ -46,9 +46,6 @@ struct DurablePage {
     XLogRecPtr lsn;      // up to which durable_flush() flushed
 };
 
-// True where the extension of this database keeps no state, as that of 0.1.0.
-bool durable_missing();
-
 // Opens and locks flakeid.state. An error when the extension of this database is another version's
 // or was damaged.
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode = AccessShareLock);
@@ -67,8 +64,6 @@ bool durable_is_flushed(const DurablePage& page);
 
 void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
-// `version` is that of the SQL objects.
-[[noreturn]] void throw_state_missing(const char* version);
 [[noreturn]] void throw_state_lost();
 [[noreturn]] void throw_state_replaced();
 

@@ -317,26 +317,6 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
     raise([&](int of, Stamp) { return of == kind ? stamp : no_stamp; });
 }
 
-void horizon_take_over(HorizonKind kind, Stamp stamp, int64_t timeline)
-{
-    const Origin here = durable_origin_here();
-    const Stamp floor = floor_at_start(stamp, {timeline, here.place}, here, wall_us(), reach_us());
-    raise([&](int of, Stamp) { return of == kind ? floor : no_stamp; });
-}
-
-void horizon_keep_for_0_1_0(Oid schema)
-{
-    Horizon* horizon = shared_horizon();
-    if (is_loaded(horizon)) {
-        const Stamp back = published_bound(horizon, back_horizon);
-        const int64_t us =
-            std::max(stamp_us(published_bound(horizon, plain_horizon)), stamp_us(back));
-        const Oid copy = get_relname_relid("flake_horizon_copy", schema);
-        (void)DirectFunctionCall2(setval_oid, ObjectIdGetDatum(copy),
-                                  Int64GetDatum(stamp_number(stamp_of(stamp_back(back), us))));
-    }
-}
-
 bool horizon_repair(int64_t now_us)
 {
     Horizon* horizon = horizon_attach();

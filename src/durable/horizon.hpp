@@ -57,13 +57,6 @@ void horizon_raise(int64_t us);
 // The same for a stamp that a dump carries.
 void horizon_restore(HorizonKind kind, Stamp stamp);
 
-// The same for what 0.1.0 kept, written on that timeline.
-void horizon_take_over(HorizonKind kind, Stamp stamp, int64_t timeline);
-
-// The same for objects of 0.1.0 that are being made in that schema. Their only place for it is the
-// one that their dumps carry.
-void horizon_keep_for_0_1_0(Oid schema);
-
 // Lowers a horizon that lies further ahead than flakeid.max_ahead to just that; false when none
 // does. What was stamped after it is forgotten.
 bool horizon_repair(int64_t now_us);

@@ -42,16 +42,6 @@ Durable change(Alter alter)
     return change.durable;
 }
 
-// The same as 0.1.0 had it.
-int64_t lease_place_of_0_1_0(Oid history)
-{
-    const char* text = psprintf(UINT64_FORMAT "/%u/%u/%u", GetSystemIdentifier(),
-                                GetWALInsertionTimeLine(), MyDatabaseId, history);
-    const uint64_t hash = hash_bytes_extended(reinterpret_cast<const unsigned char*>(text),
-                                              static_cast<int>(strlen(text)), 0);
-    return static_cast<int64_t>(hash & PG_INT64_MAX);
-}
-
 } // namespace
 
 LeaseNow lease_clock_now(int64_t hold_s)
@@ -103,20 +93,6 @@ int64_t lease_clock_repair()
         durable.lease_clock_us = now_us;
     });
     return ahead_us;
-}
-
-void lease_clock_take_over(const OldLeases& old)
-{
-    const int64_t now_us = wall_us();
-    const bool here = old.place == lease_place_of_0_1_0(old.history);
-    (void)change([&](Durable& durable) {
-        durable.lease_clock_us = std::max(durable.lease_clock_us, old.clock_us);
-        durable.lease_hold_s = std::max(durable.lease_hold_s, old.hold_s);
-        if (old.place != 0 || old.dumped) {
-            durable.lease_origin = lease_origin_here();
-            durable.lease_rest_us = here ? old.rest_us : std::max(now_us, old.clock_us);
-        }
-    });
 }
 
 void lease_clock_restored(int64_t hold)

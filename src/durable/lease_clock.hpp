@@ -27,18 +27,6 @@ int64_t lease_clock_repair();
 // A dump was restored in which leases may have counted for `hold_s` seconds.
 void lease_clock_restored(int64_t hold_s);
 
-// What 0.1.0 kept in sequences.
-struct OldLeases {
-    int64_t clock_us;
-    int64_t rest_us; // since when nothing is handed out; 0: it is
-    int64_t place;   // where leases were handed out, as 0.1.0 has it; 0: nowhere
-    bool dumped;     // they were where a dump comes from
-    Oid history;     // table of leases
-    int64_t hold_s;
-};
-
-void lease_clock_take_over(const OldLeases& old);
-
-static_assert(is_plain<LeaseNow, OldLeases>);
+static_assert(is_plain<LeaseNow>);
 
 } // namespace flakeid

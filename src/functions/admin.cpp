@@ -1,13 +1,8 @@
 // What administrators say about clocks and horizons that went wrong.
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
-#include "durable/durable.hpp"
 #include "durable/horizon.hpp"
 #include "server/messages.hpp"
-
-extern "C" {
-#include "commands/extension.h"
-}
 
 using namespace flakeid;
 
@@ -19,12 +14,7 @@ FLAKEID_FUNCTION(flakeid_raise_horizon)
             ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
             errmsg("the horizon must be a finite moment before %s", moment_text(last_stamp_us)));
     }
-    // The install script of 0.1.0 takes in what was issued before a DROP EXTENSION.
-    if (creating_extension && durable_missing()) {
-        horizon_keep_for_0_1_0(get_func_namespace(fcinfo->flinfo->fn_oid));
-    } else {
-        horizon_raise(us_since_1970(moment));
-    }
+    horizon_raise(us_since_1970(moment));
     PG_RETURN_VOID();
 }
 

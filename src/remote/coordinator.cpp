@@ -151,14 +151,10 @@ bool check(Coordinator& c, PGresult* result, Read read)
 
 bool ask_for_functions(Coordinator& c)
 {
-    PGresult* result =
-        ask(c,
-            "SELECT CASE WHEN e.extversion OPERATOR(pg_catalog.=) '0.1.0' "
-            "THEN pg_catalog.quote_ident(n.nspname) OPERATOR(pg_catalog.||) '.flake_lease_' "
-            "ELSE 'flakeid.lease_' END FROM pg_catalog.pg_extension e "
-            "JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace "
-            "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid'",
-            0, nullptr);
+    PGresult* result = ask(c,
+                           "SELECT 'flakeid.lease_' FROM pg_catalog.pg_extension e "
+                           "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid'",
+                           0, nullptr);
     if (result == nullptr && c.connection != nullptr && c.trouble == Trouble::nonsense) {
         (void)trouble(c, Trouble::refused,
                       "extension flakeid is not installed in the coordinator's database");

@@ -244,12 +244,6 @@ paste($hint, qr/Run (REFRESH .*?;) (SELECT .*?;)/);
 goes('SELECT flake_next()');
 
 # Set-up
-situation('SQL objects of an older version');
-$node->safe_psql($database, q{DROP EXTENSION flakeid; CREATE EXTENSION flakeid VERSION '0.1.0'});
-$hint = refused('SELECT flake_next()', qr/^55000: extension flakeid of this database does not fit the library/);
-paste($hint, qr/^Run: (.*)$/);
-goes('SELECT flake_next()');
-
 situation('a server that is one of several');
 $node->safe_psql($database, q{CREATE SUBSCRIPTION s CONNECTION 'dbname=nothing' PUBLICATION p WITH (connect = false)});
 $hint = refused('SELECT flake_next()', qr/^55000: this server is one of several, and flakeid.node was never set/);
