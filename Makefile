@@ -62,7 +62,7 @@ include $(PGXS)
 COMPILE.cxx.bc += $(CORE_CXXFLAGS)
 
 $(SCRIPT): $(CHAPTERS:%=sql/chapters/%.sql) flakeid.control Makefile
-	awk 'FNR == 1 && NR > 1 { print "" } 1' $(filter %.sql,$^) >$@
+	awk 'FNR == 1 && NR > 1 { print "" } { gsub(/@VERSION@/, "$(EXTVERSION)") } 1' $(filter %.sql,$^) >$@
 
 # TAP tests; not by TAP_TESTS, with which installcheck would fail where IPC::Run is missing.
 PROVE_TESTS = test/t/*.pl test/torture/t/*.pl

@@ -31,7 +31,7 @@ SELECT pg_temp.raised(format('SELECT flake_next(%L)', layout)) FROM bad_layout O
 -- every function that takes a layout says the same, and so does the setting
 SELECT call, layout, pg_temp.raised(format(call, layout)) FROM bad_layout, unnest(ARRAY[
     'SELECT flake_timestamp(5, %L)', 'SELECT flake_node(5, %L)', 'SELECT flake_sequence(5, %L)', 'SELECT flake_field(5, ''node'', %L)',
-    'SELECT flake_inspect(5, %L)', 'SELECT flake_explain(5, %L)', 'SELECT flake_make(now(), 0, 0, %L)', 'SELECT flake_layout(%L)',
+    'SELECT flake_inspect(5, %L)', 'SELECT flake_explain(5, %L)', 'SELECT flake_make(now(), 0, 0, %L)', 'SELECT flakeid.describe(%L)',
     'SELECT flake_floor(now(), %L)', 'SELECT flake_ceil(now(), %L)', 'SELECT flake_block(1, %L)', 'SELECT flake_next_many(1, %L)',
     'SET flakeid.layout = %L']) AS call
 WHERE layout IS NOT NULL AND pg_temp.raised(format(call, layout)) IS DISTINCT FROM pg_temp.raised(format('SELECT flake_next(%L)', layout))

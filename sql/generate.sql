@@ -157,7 +157,7 @@ SET flakeid.cache = 100;
 SELECT all_good(array_agg(flake_next())) FROM generate_series(1, 1000);
 SELECT all_good(ARRAY[flake_next(), (SELECT min(id) FROM flake_next_many(10) AS id)]);
 SELECT clock_timestamp() + '100 ms' AS horizon \gset
-SELECT flake_raise_horizon(:'horizon');
+SELECT flakeid.raise_horizon(:'horizon');
 SELECT flake_timestamp(flake_next()) > :'horizon' AS none_from_before_the_horizon;
 -- What is reserved is dropped with the setting: what was drawn one by one meanwhile is above it.
 SET flakeid.cache = 50;
@@ -194,7 +194,7 @@ CREATE ROLE regress_flakeid_shard;
 SET ROLE regress_flakeid_shard;
 SELECT flake_node(flake_next('instagram', 107)), flake_node(flake_next('instagram', 100)), flake_node(flake_next('instagram', 4095));
 -- The normal text of flakeid.layout is the same layout.
-SELECT flake_node(flake_next((flake_layout('instagram')).layout_text, 108));
+SELECT flake_node(flake_next((flakeid.describe('instagram')).layout_text, 108));
 -- It stays with its node, however fast it draws, and shares that node's generator with everyone else.
 SELECT count(*), count(DISTINCT id), min(flake_node(id)), max(flake_node(id))
 FROM (SELECT flake_next('instagram', 109) AS id FROM generate_series(1, 5000) OFFSET 0) AS s;

@@ -25,7 +25,7 @@ SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_pr
     AND (prosecdef OR proparallel = 'u' AND has_function_privilege('public', p.oid, 'EXECUTE')) AND prorettype <> 'internal'::regtype ORDER BY 1;
 -- and these are not for everyone.
 SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND NOT has_function_privilege('public', p.oid, 'EXECUTE')
-    AND object NOT LIKE 'function flake_lease%' ORDER BY 1;
+    AND object NOT LIKE 'function flakeid.lease%' ORDER BY 1;
 CREATE ROLE regress_flakeid_user;
 SELECT object, privilege FROM member, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'USAGE']) AS privilege
 WHERE classid = 'pg_class'::regclass AND object NOT LIKE '%flake_lease%'
@@ -36,12 +36,12 @@ SELECT FROM flakeid.state;
 INSERT INTO flakeid.restored VALUES ('plain horizon', 1);
 SELECT flakeid.restore('plain horizon', 1);
 SELECT flakeid.state_now();
-SELECT flake_raise_horizon(now());
-SELECT flake_repair_horizon();
-SELECT flake_accept_clock();
-SELECT flake_stats_reset();
-SELECT count(*) > 0 AS layouts FROM flake_layouts;
-SELECT count(*) AS stats FROM flake_stats;
+SELECT flakeid.raise_horizon(now());
+SELECT flakeid.repair_horizon();
+SELECT flakeid.accept_clock();
+SELECT flakeid.stats_reset();
+SELECT count(*) > 0 AS layouts FROM flakeid.layouts;
+SELECT count(*) AS stats FROM flakeid.stats;
 RESET ROLE;
 DROP VIEW member;
 DROP EXTENSION flakeid;
@@ -53,8 +53,8 @@ SET search_path = '';
 CREATE TABLE public.t (id regress_flakeid_schema.flake PRIMARY KEY DEFAULT regress_flakeid_schema.flake_next(), n int);
 INSERT INTO public.t (n) VALUES (1), (2);
 SELECT count(*) FROM public.t WHERE id OPERATOR(regress_flakeid_schema.<@) pg_catalog.tstzrange(now() - interval '1 day', NULL);
-SELECT name FROM regress_flakeid_schema.flake_layouts WHERE NOT alive;
-SELECT count(*) > 5 AS status FROM regress_flakeid_schema.flake_status;
+SELECT name FROM flakeid.layouts WHERE NOT alive;
+SELECT count(*) > 5 AS status FROM flakeid.status;
 ALTER EXTENSION flakeid SET SCHEMA public;
 RESET search_path;
 DROP TABLE t;
@@ -74,8 +74,6 @@ CREATE FUNCTION concat_ws(text, text, text) RETURNS text LANGUAGE plpgsql AS $$ 
 CREATE FUNCTION starts_with(text, unknown text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('starts_with'); RETURN true; END $$;
 CREATE FUNCTION current_setting(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('current_setting'); RETURN ''; END $$;
 CREATE FUNCTION pg_extension_config_dump(text, text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('config_dump'); END $$;
-CREATE FUNCTION flake_raise_horizon(text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('raise_horizon'); END $$;
-CREATE FUNCTION flake_layout(name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('layout'); RETURN ''; END $$;
 CREATE FUNCTION flake_floor(date) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('floor'); RETURN 0; END $$;
 CREATE FUNCTION flake_range_floor(anyrange) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('range_floor'); RETURN 0; END $$;
 CREATE FUNCTION flake_decrypt(int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM regress_flakeid_schema.trap('decrypt'); RETURN 0; END $$;
@@ -100,9 +98,9 @@ RESET ROLE;
 CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
 -- installed, seen by an administrator who trusts that schema, with the server's own names last
 SET search_path = regress_flakeid_schema, public, pg_catalog;
-SELECT pg_catalog.count(*) > 0 AS layouts FROM flake_layouts;
-SELECT pg_catalog.count(*) > 0 AS status FROM flake_status;
-SELECT pg_catalog.count(*) > 0 AS stats FROM flake_stats;
+SELECT pg_catalog.count(*) > 0 AS layouts FROM flakeid.layouts;
+SELECT pg_catalog.count(*) > 0 AS status FROM flakeid.status;
+SELECT pg_catalog.count(*) > 0 AS stats FROM flakeid.stats;
 CREATE TABLE public.t (id flake DEFAULT flake_next() PRIMARY KEY, n pg_catalog.int4);
 INSERT INTO public.t (n) VALUES (1);
 PREPARE recent AS SELECT n FROM public.t WHERE id <@ pg_catalog.tstzrange(pg_catalog.now() OPERATOR(pg_catalog.-) pg_catalog.interval '1 day', NULL);

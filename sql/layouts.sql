@@ -70,13 +70,13 @@ SELECT flake_explain(175928847299117063, 'discord');
 -- A span of nodes: ids move on to the next node before they run ahead.
 SET flakeid.node = '8-15';
 SET flakeid.layout = 'time:41:1ms node:5 sequence:2';
-SELECT name, value FROM flake_status WHERE name IN ('node', 'ids per second and node', 'ids per second') ORDER BY name COLLATE "C";
+SELECT name, value FROM flakeid.status WHERE name IN ('node', 'ids per second and node', 'ids per second') ORDER BY name COLLATE "C";
 SELECT pg_sleep(extract(epoch FROM flake_timestamp(flake_next()) - clock_timestamp())); -- past the horizon of ids before
 SELECT count(DISTINCT id), min(flake_node(id)) >= 8 AND max(flake_node(id)) <= 15 AS in_span, count(DISTINCT flake_node(id)) > 1 AS moves_on
     FROM (SELECT flake_next() AS id FROM generate_series(1, 1000)) s;
 SET flakeid.node = '30-40';
 SELECT flake_next();
-SELECT value FROM flake_status WHERE name = 'node';
+SELECT value FROM flakeid.status WHERE name = 'node';
 -- Ids that a session reserved stay with the node they were reserved for.
 SET flakeid.layout = 'time:42:1ms node:10 sequence:4';
 SET flakeid.node = '0-7';

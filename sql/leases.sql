@@ -19,26 +19,26 @@ SET intervalstyle = 'postgres';
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 CREATE TABLE seen (name text PRIMARY KEY, node int, token uuid, lease_start timestamptz, lease_end timestamptz);
-SELECT flake_lease_realm_set('shop', nodes => 4, max_ttl => '1 min');
-SELECT flake_lease_realm_set('alone');
+SELECT flakeid.lease_realm_set('shop', nodes => 4, max_ttl => '1 min');
+SELECT flakeid.lease_realm_set('alone');
 
 -- Whole seconds, the length asked for, from now on.
 SELECT date_trunc('second', clock_timestamp()) AS began \gset
-INSERT INTO seen SELECT 'a', * FROM flake_lease_acquire('shop', 'host a', '50 s');
+INSERT INTO seen SELECT 'a', * FROM flakeid.lease_acquire('shop', 'host a', '50 s');
 SELECT node, lease_end - lease_start AS length, lease_start = date_trunc('second', lease_start) AS whole,
        lease_start <= clock_timestamp() AS now, lease_start >= :'began' AS later
 FROM seen;
 -- Any free one, up to a largest node; a particular one. Node 0 is any only where it is the only one.
-INSERT INTO seen SELECT 'c', * FROM flake_lease_acquire('shop', 'host c', '50.2 s', 2);
+INSERT INTO seen SELECT 'c', * FROM flakeid.lease_acquire('shop', 'host c', '50.2 s', 2);
 SELECT node, lease_end - lease_start AS length FROM seen WHERE name = 'c';
-INSERT INTO seen SELECT 'b', * FROM flake_lease_acquire('shop', 'host b', '50 s', max_node => 3);
+INSERT INTO seen SELECT 'b', * FROM flakeid.lease_acquire('shop', 'host b', '50 s', max_node => 3);
 SELECT node FROM seen WHERE name = 'b';
-SELECT node FROM flake_lease_acquire('alone', 'host a', '10 s', max_node => 0);
+SELECT node FROM flakeid.lease_acquire('alone', 'host a', '10 s', max_node => 0);
 \set VERBOSITY default
 -- No node twice, and none left.
 DO $$
 BEGIN
-    PERFORM flake_lease_acquire('shop', 'host d', '10 s', 1);
+    PERFORM flakeid.lease_acquire('shop', 'host d', '10 s', 1);
 EXCEPTION WHEN object_in_use THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'before .*', 'before ...');
 END $$;
@@ -46,7 +46,7 @@ DO $$
 DECLARE
     detail text;
 BEGIN
-    PERFORM flake_lease_acquire('shop', 'host d', '10 s');
+    PERFORM flakeid.lease_acquire('shop', 'host d', '10 s');
 EXCEPTION WHEN configuration_limit_exceeded THEN
     GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
     RAISE WARNING '% / % / %', SQLERRM, regexp_replace(detail, 'at 2.*,', 'at ...,'),
@@ -55,71 +55,71 @@ END $$;
 \set VERBOSITY terse
 
 -- The end moves, the start does not; never back.
-SELECT flake_lease_renew(token, '60 s') > lease_end + interval '5 s' AS later FROM seen WHERE name = 'a';
-SELECT flake_lease_renew(token, '5 s') > lease_end + interval '5 s' AS not_back FROM seen WHERE name = 'a';
+SELECT flakeid.lease_renew(token, '60 s') > lease_end + interval '5 s' AS later FROM seen WHERE name = 'a';
+SELECT flakeid.lease_renew(token, '5 s') > lease_end + interval '5 s' AS not_back FROM seen WHERE name = 'a';
 SELECT h.lease_start = s.lease_start AS same_start, h.renewals, h.state
-FROM flake_leases AS h JOIN seen AS s USING (node, lease_start) WHERE s.name = 'a';
+FROM flakeid.leases AS h JOIN seen AS s USING (node, lease_start) WHERE s.name = 'a';
 
 -- Free when the last stamp has passed, or at the end when it is unknown.
-SELECT flake_lease_release(token, lease_start) = lease_start + interval '1 s' AS free FROM seen WHERE name = 'c';
-SELECT flake_lease_release(token, lease_start) = lease_start + interval '1 s' AS again FROM seen WHERE name = 'c';
-SELECT flake_lease_release(token, NULL) = lease_end AS at_end FROM seen WHERE name = 'b';
-SELECT flake_lease_renew(token, '60 s') FROM seen WHERE name = 'c';
+SELECT flakeid.lease_release(token, lease_start) = lease_start + interval '1 s' AS free FROM seen WHERE name = 'c';
+SELECT flakeid.lease_release(token, lease_start) = lease_start + interval '1 s' AS again FROM seen WHERE name = 'c';
+SELECT flakeid.lease_release(token, NULL) = lease_end AS at_end FROM seen WHERE name = 'b';
+SELECT flakeid.lease_renew(token, '60 s') FROM seen WHERE name = 'c';
 SELECT pg_sleep(extract(epoch FROM lease_start + interval '1.05 s' - clock_timestamp())) FROM seen WHERE name = 'c';
-INSERT INTO seen SELECT 'd', * FROM flake_lease_acquire('shop', 'host d', '50 s');
+INSERT INTO seen SELECT 'd', * FROM flakeid.lease_acquire('shop', 'host d', '50 s');
 SELECT d.node, d.lease_start >= c.lease_start + interval '1 s' AS after
 FROM seen AS c, seen AS d WHERE c.name = 'c' AND d.name = 'd';
-SELECT node, holder, state, last_stamp IS NOT NULL AS stamped FROM flake_leases ORDER BY node, lease_start;
+SELECT node, holder, state, last_stamp IS NOT NULL AS stamped FROM flakeid.leases ORDER BY node, lease_start;
 
 -- Half a second is rounded up; the last stamp lies inside the lease.
-SELECT flake_lease_release(token, lease_start + interval '1.5 s') = lease_start + interval '2 s' AS rounded
+SELECT flakeid.lease_release(token, lease_start + interval '1.5 s') = lease_start + interval '2 s' AS rounded
 FROM seen WHERE name = 'd';
 DO $$
 BEGIN
-    PERFORM flake_lease_release(token, lease_end + interval '1 min') FROM seen WHERE name = 'a';
+    PERFORM flakeid.lease_release(token, lease_end + interval '1 min') FROM seen WHERE name = 'a';
 EXCEPTION WHEN datetime_field_overflow THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'stamp 2.* lies', 'stamp ... lies');
 END $$;
-SELECT flake_lease_release(gen_random_uuid(), now());
+SELECT flakeid.lease_release(gen_random_uuid(), now());
 
 -- What is refused.
-SELECT flake_lease_acquire('shop', 'host e', '2 min');
-SELECT flake_lease_acquire('shop', 'host e', '0 s');
-SELECT flake_lease_acquire('shop', 'host e', NULL);
-SELECT flake_lease_acquire('shop', '', '10 s');
-SELECT flake_lease_acquire('nowhere', 'host e', '10 s');
-SELECT flake_lease_acquire(NULL, 'host e', '10 s');
-SELECT flake_lease_acquire('shop', 'host e', '10 s', 4);
-SELECT flake_lease_acquire('shop', 'host e', '10 s', -1);
-SELECT flake_lease_renew(gen_random_uuid(), '10 s');
-SELECT flake_lease_realm_set('shop', nodes => 0);
-SELECT flake_lease_realm_set('', 5);
+SELECT flakeid.lease_acquire('shop', 'host e', '2 min');
+SELECT flakeid.lease_acquire('shop', 'host e', '0 s');
+SELECT flakeid.lease_acquire('shop', 'host e', NULL);
+SELECT flakeid.lease_acquire('shop', '', '10 s');
+SELECT flakeid.lease_acquire('nowhere', 'host e', '10 s');
+SELECT flakeid.lease_acquire(NULL, 'host e', '10 s');
+SELECT flakeid.lease_acquire('shop', 'host e', '10 s', 4);
+SELECT flakeid.lease_acquire('shop', 'host e', '10 s', -1);
+SELECT flakeid.lease_renew(gen_random_uuid(), '10 s');
+SELECT flakeid.lease_realm_set('shop', nodes => 0);
+SELECT flakeid.lease_realm_set('', 5);
 -- what is not named stays
-SELECT flake_lease_realm_set('kept', nodes => 5, max_ttl => '1 h', max_skew => '1 min');
-SELECT flake_lease_realm_set('kept', nodes => 8);
-SELECT flake_lease_realm_set('made');
+SELECT flakeid.lease_realm_set('kept', nodes => 5, max_ttl => '1 h', max_skew => '1 min');
+SELECT flakeid.lease_realm_set('kept', nodes => 8);
+SELECT flakeid.lease_realm_set('made');
 SELECT * FROM flakeid.lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm COLLATE "C";
 DELETE FROM flakeid.lease_realm WHERE realm IN ('kept', 'made');
-SELECT flake_lease_acquire('shop', 'me', '1 s', max_node => -1);
-SELECT flake_lease_forget(NULL);
+SELECT flakeid.lease_acquire('shop', 'me', '1 s', max_node => -1);
+SELECT flakeid.lease_forget(NULL);
 
 -- A length is so many seconds: no calendar, time zone or format of the session makes more of it.
-SELECT flake_lease_acquire('default', 'host e', '15 years -5399 days -23:58');
-SELECT flake_lease_acquire('default', 'host e', '-15 years 5479 days');
-SELECT flake_lease_realm_set('shop', max_ttl => '1 month');
-SELECT flake_lease_realm_set('shop', max_skew => '1 month -31 days');
+SELECT flakeid.lease_acquire('default', 'host e', '15 years -5399 days -23:58');
+SELECT flakeid.lease_acquire('default', 'host e', '-15 years 5479 days');
+SELECT flakeid.lease_realm_set('shop', max_ttl => '1 month');
+SELECT flakeid.lease_realm_set('shop', max_skew => '1 month -31 days');
 SET timezone = 'America/New_York';
 SET datestyle = 'Postgres, DMY';
 SET intervalstyle = 'sql_standard';
-SELECT flake_lease_realm_set('day', nodes => 1, max_ttl => '1 day', max_skew => '0 s');
-SELECT lease_end - lease_start = interval '24:00' AS a_day_has_24_hours FROM flake_lease_acquire('day', 'host e', '1 mon -29 days');
+SELECT flakeid.lease_realm_set('day', nodes => 1, max_ttl => '1 day', max_skew => '0 s');
+SELECT lease_end - lease_start = interval '24:00' AS a_day_has_24_hours FROM flakeid.lease_acquire('day', 'host e', '1 mon -29 days');
 DO $$
 BEGIN
-    PERFORM flake_lease_acquire('day', 'host f', '10 s', 0);
+    PERFORM flakeid.lease_acquire('day', 'host f', '10 s', 0);
 EXCEPTION WHEN object_in_use THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, '\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00$', 'one form');
 END $$;
-SELECT flake_lease_revoke('day', 0);
+SELECT flakeid.lease_revoke('day', 0);
 DELETE FROM flakeid.lease_realm WHERE realm = 'day';
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
@@ -128,73 +128,73 @@ SET intervalstyle = 'postgres';
 -- A lease outlives a crash: never without a synchronous commit.
 BEGIN;
 SET LOCAL synchronous_commit = off;
-SELECT count(*) FROM flake_lease_acquire('default', 'host f', '10 s');
+SELECT count(*) FROM flakeid.lease_acquire('default', 'host f', '10 s');
 SHOW synchronous_commit;
 ROLLBACK;
 BEGIN;
 SET LOCAL synchronous_commit = remote_apply;
-SELECT count(*) FROM flake_lease_acquire('default', 'host f', '10 s');
+SELECT count(*) FROM flakeid.lease_acquire('default', 'host f', '10 s');
 SHOW synchronous_commit;
 ROLLBACK;
-SELECT count(*) FROM flake_leases WHERE realm = 'default';
+SELECT count(*) FROM flakeid.leases WHERE realm = 'default';
 
 -- A rest, and its end. Nearer to its end than max_skew a lease is not renewed.
-SELECT flake_lease_realm_set('skewed', max_skew => '1 min');
-INSERT INTO seen SELECT 'soon', * FROM flake_lease_acquire('skewed', 'host f', '50 s', 900);
-SELECT flake_lease_begin_rest();
+SELECT flakeid.lease_realm_set('skewed', max_skew => '1 min');
+INSERT INTO seen SELECT 'soon', * FROM flakeid.lease_acquire('skewed', 'host f', '50 s', 900);
+SELECT flakeid.lease_begin_rest();
 DO $$
 BEGIN
-    PERFORM flake_lease_acquire('default', 'host g', '10 s');
+    PERFORM flakeid.lease_acquire('default', 'host g', '10 s');
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'before 2.*', 'before ...');
 END $$;
-SELECT flake_lease_renew(token, '60 s') > clock_timestamp() AS renewals_go_on FROM seen WHERE name = 'a';
-SELECT flake_lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
-SELECT flake_lease_end_rest();
+SELECT flakeid.lease_renew(token, '60 s') > clock_timestamp() AS renewals_go_on FROM seen WHERE name = 'a';
+SELECT flakeid.lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
+SELECT flakeid.lease_end_rest();
 -- Nor is a lease renewed that has ended, though nobody took the node.
 UPDATE flakeid.lease_node AS n SET free_from = clock_timestamp() - interval '1 s' FROM seen AS s WHERE s.name = 'soon' AND n.token = s.token;
 DO $$
 BEGIN
-    PERFORM flake_lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
+    PERFORM flakeid.lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'at 2.*', 'at ...');
 END $$;
 -- What a holder says that cannot be is not believed, and begins no rest.
-SELECT flake_lease_renew(token, '20 s', clock_timestamp() + interval '1 day') < clock_timestamp() + interval '1 h' AS not_believed
+SELECT flakeid.lease_renew(token, '20 s', clock_timestamp() + interval '1 day') < clock_timestamp() + interval '1 h' AS not_believed
 FROM seen WHERE name = 'a';
-SELECT count(*) FROM flake_lease_acquire('default', 'host g', '10 s');
+SELECT count(*) FROM flakeid.lease_acquire('default', 'host g', '10 s');
 
 -- A holder that knows of a later end keeps its own node until then; whoever else may say so, nobody rests.
 UPDATE seen SET lease_end = date_trunc('second', clock_timestamp()) + interval '30 s' WHERE name = 'a';
 UPDATE flakeid.lease_node AS n SET free_from = clock_timestamp() FROM seen AS s WHERE s.name = 'a' AND n.token = s.token;
-SELECT flake_lease_renew(token, '20 s', lease_end) >= lease_end AS kept FROM seen WHERE name = 'a';
+SELECT flakeid.lease_renew(token, '20 s', lease_end) >= lease_end AS kept FROM seen WHERE name = 'a';
 SELECT n.free_from >= s.lease_end AS for_itself FROM flakeid.lease_node AS n JOIN seen AS s USING (token) WHERE s.name = 'a';
-SELECT token AS other, lease_end AS other_end FROM flake_lease_acquire('default', 'host g', '60 s') \gset
-SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 ms') = :'other_end' AS not_more;
-SELECT flake_lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 s') > :'other_end' AS kept;
-SELECT flake_lease_renew(:'other', '10 s', 'infinity') <= clock_timestamp() + interval '2 min' AS no_more_than_any_lease;
+SELECT token AS other, lease_end AS other_end FROM flakeid.lease_acquire('default', 'host g', '60 s') \gset
+SELECT flakeid.lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 ms') = :'other_end' AS not_more;
+SELECT flakeid.lease_renew(:'other', '10 s', :'other_end'::timestamptz + interval '1 s') > :'other_end' AS kept;
+SELECT flakeid.lease_renew(:'other', '10 s', 'infinity') <= clock_timestamp() + interval '2 min' AS no_more_than_any_lease;
 -- one that ends soon may have been given away by a coordinator whose clock was ahead: kept, and no longer
-SELECT token AS other, lease_end AS other_end FROM flake_lease_acquire('skewed', 'host g', '50 s') \gset
-SELECT flake_lease_renew(:'other', '60 s', :'other_end'::timestamptz + interval '2 s') = :'other_end'::timestamptz + interval '2 s' AS not_renewed;
-SELECT count(*) AS no_rest FROM flake_lease_acquire('default', 'host g', '10 s');
+SELECT token AS other, lease_end AS other_end FROM flakeid.lease_acquire('skewed', 'host g', '50 s') \gset
+SELECT flakeid.lease_renew(:'other', '60 s', :'other_end'::timestamptz + interval '2 s') = :'other_end'::timestamptz + interval '2 s' AS not_renewed;
+SELECT count(*) AS no_rest FROM flakeid.lease_acquire('default', 'host g', '10 s');
 
 -- In the role of a replica nothing is recorded, and so nothing handed out.
 SET session_replication_role = replica;
-SELECT flake_lease_acquire('default', 'host g', '10 s');
+SELECT flakeid.lease_acquire('default', 'host g', '10 s');
 RESET session_replication_role;
 -- Whatever turned the triggers on for everyone, as a restore with --disable-triggers does, leases are recorded.
 ALTER TABLE flakeid.lease_node DISABLE TRIGGER ALL, ENABLE TRIGGER ALL;
-SELECT token AS other FROM flake_lease_acquire('default', 'host g', '10 s') \gset
+SELECT token AS other FROM flakeid.lease_acquire('default', 'host g', '10 s') \gset
 SELECT count(*) FROM flakeid.lease_node WHERE token = :'other';
 ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated, ENABLE ALWAYS TRIGGER rest_after_truncate;
 
 -- Revoking, the clock, forgetting.
-SELECT flake_lease_revoke('shop', 1), flake_lease_revoke('shop', 1) IS NOT NULL AS again;
+SELECT flakeid.lease_revoke('shop', 1), flakeid.lease_revoke('shop', 1) IS NOT NULL AS again;
 SELECT free_from = date_trunc('second', free_from) AS whole FROM flakeid.lease_node WHERE realm = 'shop' AND node = 1;
-SELECT flake_lease_repair_clock() >= interval '0' AS repaired;
-SELECT lease_start < now() + interval '1 min' AS right FROM flake_lease_acquire('default', 'host h', '10 s');
+SELECT flakeid.lease_repair_clock() >= interval '0' AS repaired;
+SELECT lease_start < now() + interval '1 min' AS right FROM flakeid.lease_acquire('default', 'host h', '10 s');
 UPDATE flakeid.lease_history SET lease_end = lease_end - interval '1 day';
-SELECT flake_lease_forget('infinity') >= 0 AS forgotten;
+SELECT flakeid.lease_forget('infinity') >= 0 AS forgotten;
 SELECT count(*) > 0 AS last_ones_kept FROM flakeid.lease_history;
 SELECT count(*) AS last_ones_lost FROM flakeid.lease_node AS n
 WHERE token IS NOT NULL AND NOT EXISTS (SELECT FROM flakeid.lease_history AS h WHERE h.token = n.token);
@@ -203,18 +203,18 @@ WHERE token IS NOT NULL AND NOT EXISTS (SELECT FROM flakeid.lease_history AS h W
 TRUNCATE flakeid.lease_node;
 DO $$
 BEGIN
-    PERFORM flake_lease_acquire('default', 'host g', '10 s');
+    PERFORM flakeid.lease_acquire('default', 'host g', '10 s');
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'before 2.*', 'before ...');
 END $$;
-SELECT flake_lease_end_rest();
+SELECT flakeid.lease_end_rest();
 
 -- A generator may take, renew and release leases, and nothing else; everybody else none of it.
 CREATE ROLE flakeid_regress_generator IN ROLE flakeid_generator;
 CREATE ROLE flakeid_regress_other;
 SET ROLE flakeid_regress_generator;
-SELECT count(*) FROM flake_lease_acquire('default', 'host i', '10 s') AS l, flake_lease_renew(l.token, '20 s');
-SELECT flake_lease_release(gen_random_uuid(), now());
+SELECT count(*) FROM flakeid.lease_acquire('default', 'host i', '10 s') AS l, flakeid.lease_renew(l.token, '20 s');
+SELECT flakeid.lease_release(gen_random_uuid(), now());
 RESET ROLE;
 SELECT role, p.proname
 FROM pg_proc AS p, unnest('{flakeid_regress_generator,flakeid_regress_other}'::text[]) AS role
@@ -234,20 +234,20 @@ CREATE SCHEMA hostile;
 CREATE FUNCTION hostile.date_trunc(text, timestamptz) RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'infinity'::timestamptz $$;
 CREATE FUNCTION hostile.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'infinity'::timestamptz $$;
 SET search_path = hostile, public, pg_catalog;
-SELECT lease_end < pg_catalog.now() + interval '1 min' AS unharmed FROM flake_lease_acquire('default', 'host j', '10 s');
+SELECT lease_end < pg_catalog.now() + interval '1 min' AS unharmed FROM flakeid.lease_acquire('default', 'host j', '10 s');
 RESET search_path;
 DROP SCHEMA hostile CASCADE;
 
 -- The history of a node is kept small; its latest lease stays.
-SELECT flake_lease_realm_set('history', nodes => 2);
-SELECT node FROM flake_lease_acquire('history', 'other', '10 s', 1);
+SELECT flakeid.lease_realm_set('history', nodes => 2);
+SELECT node FROM flakeid.lease_acquire('history', 'other', '10 s', 1);
 DO $$
 BEGIN
     FOR i IN 1 .. 50 LOOP
-        PERFORM flake_lease_release(token, lease_start - interval '1 s') FROM flake_lease_acquire('history', 'holder ' || i, '10 s', 0);
+        PERFORM flakeid.lease_release(token, lease_start - interval '1 s') FROM flakeid.lease_acquire('history', 'holder ' || i, '10 s', 0);
     END LOOP;
 END $$;
-SELECT node, count(*), (array_agg(holder ORDER BY acquired_at DESC))[1] AS latest FROM flake_leases WHERE realm = 'history' GROUP BY node ORDER BY node;
+SELECT node, count(*), (array_agg(holder ORDER BY acquired_at DESC))[1] AS latest FROM flakeid.leases WHERE realm = 'history' GROUP BY node ORDER BY node;
 
 -- Settings of the generator's side.
 SELECT context, setting FROM pg_settings WHERE name = 'flakeid.coordinator';

@@ -52,7 +52,7 @@ DROP FUNCTION nodes_of;
 
 -- flake and bigint columns, and one layout per row
 CREATE TABLE id_of (layout text, f flake, b bigint);
-INSERT INTO id_of SELECT name, id, id FROM flake_layouts, LATERAL
+INSERT INTO id_of SELECT name, id, id FROM flakeid.layouts, LATERAL
     (SELECT flake_make(first_date + (end_date - first_date) / 3, (nodes / 2)::int, 1, name) AS id) AS made WHERE NOT enciphered;
 SELECT layout, f, flake_timestamp(f, layout), flake_timestamp(b, layout) = flake_timestamp(f, layout) AS same, flake_node(f, layout),
        flake_sequence(f, layout) FROM id_of ORDER BY layout COLLATE "C";
@@ -65,7 +65,7 @@ CREATE FUNCTION reads_back(layout text, ts timestamptz, node int, sequence int) 
         AND i.timestamp <= $2 AND $2 < i.timestamp + interval '1 s' AND i.raw_id = id
     FROM flake_make($2, $3, $4, $1) AS id, flake_inspect(id, $1) AS i
 $$;
-SELECT l.name, ts, node, sequence FROM flake_layouts l,
+SELECT l.name, ts, node, sequence FROM flakeid.layouts l,
     unnest(ARRAY[first_date, first_date + interval '1.000001 s', first_date + (end_date - first_date) / 2, '2026-11-20 12:34:56.789123Z',
                  CASE WHEN isfinite(end_date) THEN end_date - interval '0.000001 s' ELSE '9999-12-31Z' END]) AS ts,
     unnest(ARRAY[0, 1, nodes / 2, nodes - 1]::int[]) AS node, unnest(ARRAY[0, 1, 63]) AS sequence

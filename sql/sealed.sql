@@ -29,7 +29,7 @@ DECLARE
 BEGIN
     FOR k IN TABLE known LOOP
         PERFORM set_config('flakeid.secret_file', pg_temp.secret_file(k.secret_hex), false);
-        PERFORM flake_accept_secret();
+        PERFORM flakeid.accept_secret();
         right_text := lpad(k.base32hex, 13, '0');
         IF (flake_seal(k.raw_id)::text, flake_unseal(right_text)::bigint, flake_unseal(upper(right_text COLLATE "C"))::bigint, flake_sealed_send(flake_seal(k.raw_id)))
                 IS DISTINCT FROM (right_text, k.raw_id, k.raw_id, int8send(k.encrypted_id)) THEN
@@ -46,7 +46,7 @@ SELECT pg_temp.remove_secret_files();
 SELECT pg_temp.secret_file('3a5c9b0f1e2d4c6b8a7f9e0d1c2b3a49') AS secret_file \gset
 SET flakeid.secret_file = :'secret_file';
 SELECT pg_temp.raised($$SELECT flake_seal(5)::text$$);
-SELECT flake_accept_secret();
+SELECT flakeid.accept_secret();
 SELECT plain, flake_seal(plain), flake_unseal(flake_seal(plain)::text) = plain AS back
 FROM unnest(ARRAY[0, 1, -1, 9223372036854775807, -9223372036854775808]) AS plain;
 
@@ -196,7 +196,7 @@ SELECT regexp_replace(pg_temp.raised(statement), '^(42883: [^\n]*).*', '\1') AS 
     'SELECT id + 1 FROM orders', 'SELECT flake_timestamp(id) FROM orders', 'SELECT flake_encrypt(id) FROM orders', 'SELECT flake_to_text(id, ''base16'') FROM orders',
     'SELECT count(*) FROM orders WHERE id <@ tstzrange(''2025-01-01Z'', NULL)', 'SELECT id <@ tstzrange(''2025-01-01Z'', NULL) FROM orders', 'SELECT tstzrange(''2025-01-01Z'', NULL) @> id FROM orders',
     'SELECT flake_sealed_range_floor(tstzrange(''2025-01-01Z'', NULL))', 'SELECT flake_sealed_range_ceil(tstzrange(''2025-01-01Z'', NULL))',
-    'SELECT sum(id) FROM orders', 'SELECT avg(id) FROM orders', 'SELECT count(*) OVER (ORDER BY id RANGE 5 PRECEDING) FROM orders', 'SELECT flake_accept_secret()']) AS statement;
+    'SELECT sum(id) FROM orders', 'SELECT avg(id) FROM orders', 'SELECT count(*) OVER (ORDER BY id RANGE 5 PRECEDING) FROM orders', 'SELECT flakeid.accept_secret()']) AS statement;
 CREATE TABLE own (id flake_sealed PRIMARY KEY, f flake, b bigint);
 INSERT INTO own SELECT id FROM orders LIMIT 5;
 SELECT pg_temp.raised(statement) FROM unnest(ARRAY['ALTER TABLE own ALTER id TYPE bigint USING id::bigint', 'ALTER TABLE own ALTER id TYPE flake USING flake_unseal(id)',

@@ -86,7 +86,7 @@ SELECT name FROM pg_settings WHERE name LIKE 'flakeid.secret%';
 -- all else is for everyone
 SHOW flakeid.max_ahead;
 SELECT name, value, CASE source WHEN 'database' THEN 'default' ELSE source END AS source -- defaults.sql sets them so where the server differs
-    FROM flake_status WHERE name NOT LIKE 'flakeid.secret%' AND name NOT IN ('preloaded', 'settled mark', 'settled mark held back') ORDER BY name COLLATE "C";
+    FROM flakeid.status WHERE name NOT LIKE 'flakeid.secret%' AND name NOT IN ('preloaded', 'settled mark', 'settled mark held back') ORDER BY name COLLATE "C";
 RESET ROLE;
 -- Superusers may let others.
 GRANT SET ON PARAMETER flakeid.node TO regress_flakeid_user;
@@ -139,7 +139,7 @@ SELECT flake_node(flake_next());
 CREATE FUNCTION of_shard(id bigint) RETURNS int LANGUAGE sql SET flakeid.layout = 'instagram' AS $$ SELECT flake_field(id, 'shard')::int $$;
 SELECT of_shard(flake_make(now(), 77, 0, 'instagram')), flake_node(8192);
 SET flakeid.node = '20-23';
-SELECT flake_node(flake_next()), value FROM flake_status WHERE name = 'node';
+SELECT flake_node(flake_next()), value FROM flakeid.status WHERE name = 'node';
 RESET flakeid.layout;
 RESET flakeid.node;
 -- per database and role, from the next session on
@@ -147,7 +147,7 @@ ALTER DATABASE :"DBNAME" SET flakeid.node = 7;
 ALTER ROLE CURRENT_USER IN DATABASE :"DBNAME" SET flakeid.layout = 'tsid';
 \c
 SELECT flake_node(flake_next()), abs(extract(epoch FROM clock_timestamp() - flake_timestamp(flake_next(), 'tsid'))) < 86400 AS tsid;
-SELECT name, value, source FROM flake_status WHERE name IN ('flakeid.node', 'flakeid.layout', 'node') ORDER BY name COLLATE "C";
+SELECT name, value, source FROM flakeid.status WHERE name IN ('flakeid.node', 'flakeid.layout', 'node') ORDER BY name COLLATE "C";
 ALTER DATABASE :"DBNAME" RESET flakeid.node;
 ALTER ROLE CURRENT_USER IN DATABASE :"DBNAME" RESET flakeid.layout;
 \set ECHO none

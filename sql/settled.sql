@@ -80,9 +80,9 @@ BEGIN;
 SELECT flake_next('sonyflake') AS one \gset
 SELECT flake_settled('sonyflake') = :'one' AS held, flake_settled() > (SELECT max(id) FROM settled) AS alone;
 SELECT usename = current_user AS me, pid = pg_backend_pid() AS this, since = now() AS now, layout, lowest_id = :'one' AS one, gid
-    FROM flake_unsettled;
+    FROM flakeid.unsettled;
 COMMIT;
-SELECT count(*) FROM flake_unsettled;
+SELECT count(*) FROM flakeid.unsettled;
 SELECT flake_settled('rollback3') <= flake_next('rollback3');
 SELECT flake_settled('rollback2');
 SELECT flake_settled('randflake');
@@ -97,7 +97,7 @@ SET flakeid.node = '8-11';
 BEGIN;
 SELECT min(id) AS first FROM (SELECT flake_next() AS id FROM generate_series(1, 1000) OFFSET 0) AS drawn \gset
 SELECT flake_settled() <= :'first' AS held;
-SELECT min(lowest_id) = :'first' AS lowest FROM flake_unsettled;
+SELECT min(lowest_id) = :'first' AS lowest FROM flakeid.unsettled;
 COMMIT;
 -- More nodes than a transaction has marks for
 SET flakeid.node = '16-63';
@@ -117,15 +117,15 @@ SELECT flake_settled() > :'last' AS released;
 RESET flakeid.node;
 RESET flakeid.layout;
 
--- flake_status shows it
-SELECT value ~ '^\d+$' AS mark FROM flake_status WHERE name = 'settled mark';
-SELECT value FROM flake_status WHERE name = 'settled mark held back';
+-- flakeid.status shows it
+SELECT value ~ '^\d+$' AS mark FROM flakeid.status WHERE name = 'settled mark';
+SELECT value FROM flakeid.status WHERE name = 'settled mark held back';
 BEGIN;
 SELECT FROM flake_next();
-SELECT value ~ ' by process \d+$' AS value FROM flake_status WHERE name = 'settled mark held back';
+SELECT value ~ ' by process \d+$' AS value FROM flakeid.status WHERE name = 'settled mark held back';
 COMMIT;
 SET flakeid.layout = 'randflake';
-SELECT value FROM flake_status WHERE name = 'settled mark';
+SELECT value FROM flakeid.status WHERE name = 'settled mark';
 RESET flakeid.layout;
 
 DROP TABLE settled, settled_parts, drawn;

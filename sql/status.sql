@@ -9,18 +9,18 @@
 SET timezone = 'UTC';
 CREATE EXTENSION flakeid;
 
-SELECT name, layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM flake_layouts;
+SELECT name, recommended, layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM flakeid.layouts;
 
 -- How many nodes make 1, 10 and 100 million ids a second; null where a layout has not got them.
-SELECT name, nodes_for_1m, nodes_for_10m, nodes_for_100m FROM flake_layouts;
+SELECT name, nodes_for_1m, nodes_for_10m, nodes_for_100m FROM flakeid.layouts;
 
 -- A layout prints back as its normal text, and that text is its own normal text.
-SELECT name FROM flake_layouts WHERE (flake_layout(layout_text)).layout_text <> layout_text;
+SELECT name FROM flakeid.layouts WHERE (flakeid.describe(layout_text)).layout_text <> layout_text;
 SELECT layout_text, ids_per_second, nodes, first_date, end_date, enciphered, alive FROM unnest(ARRAY[
     'time:31:1s node:5 sequence:27',
     ' sequence:12   time:41:1000us  a:3 b:7 epoch=1288834974657 ',
     'time:20:7200s sequence:10 epoch=-86400s',
-    'node:1 time:42:1ms sequence:21']) AS t, flake_layout(t);
+    'node:1 time:42:1ms sequence:21']) AS t, flakeid.describe(t);
 
 -- The presets that may have made an id which the layout makes from now on
 SELECT name, expected, got FROM (VALUES
@@ -28,30 +28,30 @@ SELECT name, expected, got FROM (VALUES
     ('snowflake', 'rollback2', false), ('rollback2', 'rollback3', true), ('tsid', 'snowflake', true),
     ('snowflake', 'tsid', false), ('uidgenerator31', 'uidgenerator', true), ('uidgenerator30', 'uidgenerator', true),
     ('uidgenerator', 'uidgenerator31', false), ('randflake', 'snowflake', false)) AS t (name, other, expected),
-    LATERAL (SELECT other = ANY (repeats) AS got FROM flake_layouts l WHERE l.name = t.name) AS l
+    LATERAL (SELECT other = ANY (repeats) AS got FROM flakeid.layouts l WHERE l.name = t.name) AS l
 WHERE got IS DISTINCT FROM expected;
-SELECT 'uidgenerator' = ANY (flake_repeats('time:31:1s worker:23 sequence:9 epoch=2016-05-19T16:00:00Z')) AS repeats;
+SELECT 'uidgenerator' = ANY ((flakeid.describe('time:31:1s worker:23 sequence:9 epoch=2016-05-19T16:00:00Z')).repeats) AS repeats;
 
--- flake_status says what flake_next() would
-SELECT value FROM flake_status WHERE name = 'can generate';
+-- flakeid.status says what flake_next() would
+SELECT value FROM flakeid.status WHERE name = 'can generate';
 SET flakeid.layout = 'uidgenerator';
-SELECT value FROM flake_status WHERE name = 'can generate';
+SELECT value FROM flakeid.status WHERE name = 'can generate';
 SET flakeid.layout = 'time:41:2s node:10 sequence:12';
-SELECT value FROM flake_status WHERE name = 'can generate';
+SELECT value FROM flakeid.status WHERE name = 'can generate';
 SET flakeid.layout = 'randflake';
-SELECT value FROM flake_status WHERE name = 'can generate';
+SELECT value FROM flakeid.status WHERE name = 'can generate';
 SET flakeid.layout = 'js53';
 SET flakeid.node = 1024;
-SELECT value FROM flake_status WHERE name = 'can generate';
+SELECT value FROM flakeid.status WHERE name = 'can generate';
 RESET flakeid.layout;
 RESET flakeid.node;
 
 -- Counters begin anew with a reset (other sessions of a server may count at once).
 BEGIN;
 SELECT flake_next() IS NOT NULL AS made FROM generate_series(1, 3);
-SELECT issued > 0 AS counted FROM flake_stats;
-SELECT flake_stats_reset();
-SELECT stats_reset BETWEEN now() AND clock_timestamp() AS just_now FROM flake_stats;
+SELECT issued > 0 AS counted FROM flakeid.stats;
+SELECT flakeid.stats_reset();
+SELECT stats_reset BETWEEN now() AND clock_timestamp() AS just_now FROM flakeid.stats;
 COMMIT;
 
 DROP EXTENSION flakeid;

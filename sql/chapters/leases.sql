@@ -12,7 +12,7 @@ CREATE TABLE flakeid.lease_realm (
     max_ttl_s int4 NOT NULL,
     max_skew_s int4 NOT NULL
 );
-COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flake_lease_realm_set()';
+COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flakeid.lease_realm_set()';
 
 CREATE TABLE flakeid.lease_node (
     realm text,
@@ -39,7 +39,7 @@ CREATE TABLE flakeid.lease_history (
     last_stamp timestamptz
 );
 CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
-COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flake_leases';
+COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flakeid.leases';
 
 -- Leases are the coordinator's own: what replication brings from elsewhere is left out, since the
 -- tables are in every publication of all tables. A TRUNCATE cannot be left out: nothing is handed out
@@ -61,7 +61,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'leaves out what replication would change of leases';
+COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'internal: leaves out what replication would change of leases';
 
 CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_realm
     FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
@@ -80,7 +80,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'begins a rest when leases were emptied';
+COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'internal: begins a rest when leases were emptied';
 
 CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm
     FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
@@ -96,40 +96,41 @@ ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate;
 GRANT SELECT ON flakeid.lease_realm TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
 
-CREATE VIEW flake_leases AS
+CREATE VIEW flakeid.leases AS
     SELECT realm, node, holder, role, lease_start, lease_end,
            CASE WHEN released_at IS NOT NULL THEN 'released'
                 WHEN lease_end OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN 'held'
                 ELSE 'expired' END AS state,
            acquired_at, renewed_at, renewals, released_at, last_stamp
     FROM flakeid.lease_history;
-COMMENT ON VIEW flake_leases IS 'the last 32 leases of each node: who holds and held it from when until when';
-COMMENT ON COLUMN flake_leases.realm IS 'of the node';
-COMMENT ON COLUMN flake_leases.node IS 'that is leased';
-COMMENT ON COLUMN flake_leases.holder IS 'the name that the holder gave itself';
-COMMENT ON COLUMN flake_leases.role IS 'that took it';
-COMMENT ON COLUMN flake_leases.lease_start IS 'first moment that ids may be stamped with';
-COMMENT ON COLUMN flake_leases.lease_end IS 'first moment that they may not';
-COMMENT ON COLUMN flake_leases.state IS 'held, expired or released';
-COMMENT ON COLUMN flake_leases.acquired_at IS 'when it was taken';
-COMMENT ON COLUMN flake_leases.renewed_at IS 'when it was renewed last';
-COMMENT ON COLUMN flake_leases.renewals IS 'how many';
-COMMENT ON COLUMN flake_leases.released_at IS 'when it was given back; NULL where it was not';
-COMMENT ON COLUMN flake_leases.last_stamp IS 'moment of the last id, as the holder said when it released';
-GRANT SELECT ON flake_leases TO pg_monitor;
+COMMENT ON VIEW flakeid.leases IS 'the last 32 leases of each node: who holds and held it from when until when';
+COMMENT ON COLUMN flakeid.leases.realm IS 'of the node';
+COMMENT ON COLUMN flakeid.leases.node IS 'that is leased';
+COMMENT ON COLUMN flakeid.leases.holder IS 'the name that the holder gave itself';
+COMMENT ON COLUMN flakeid.leases.role IS 'that took it';
+COMMENT ON COLUMN flakeid.leases.lease_start IS 'first moment that ids may be stamped with';
+COMMENT ON COLUMN flakeid.leases.lease_end IS 'first moment that they may not';
+COMMENT ON COLUMN flakeid.leases.state IS 'held, expired or released';
+COMMENT ON COLUMN flakeid.leases.acquired_at IS 'when it was taken';
+COMMENT ON COLUMN flakeid.leases.renewed_at IS 'when it was renewed last';
+COMMENT ON COLUMN flakeid.leases.renewals IS 'how many';
+COMMENT ON COLUMN flakeid.leases.released_at IS 'when it was given back; NULL where it was not';
+COMMENT ON COLUMN flakeid.leases.last_stamp IS 'moment of the last id, as the holder said when it released';
+GRANT SELECT ON flakeid.leases TO pg_monitor;
 
 CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz)
     AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.lease_clock(int8) IS
-    'clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
+    'internal: clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
 
 CREATE FUNCTION flakeid.lease_rest(begins bool) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_lease_rest' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_rest(bool) IS 'begins or ends a rest';
+COMMENT ON FUNCTION flakeid.lease_rest(bool) IS 'internal: begins or ends a rest';
 
 CREATE FUNCTION flakeid.lease_repair_clock() RETURNS interval
     AS 'MODULE_PATHNAME', 'flakeid_lease_repair_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_repair_clock() IS 'lets the clock of leases go back to the wall clock; by how much';
+COMMENT ON FUNCTION flakeid.lease_repair_clock() IS
+    'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';
 
 CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT now timestamptz,
         OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
@@ -152,7 +153,7 @@ BEGIN
         IF of_realm IS DISTINCT FROM 'default' THEN
             RAISE invalid_parameter_value USING
                 MESSAGE = format('there is no realm "%s"', of_realm),
-                HINT = 'Make it with flake_lease_realm_set(), or use the realm "default".';
+                HINT = 'Make it with flakeid.lease_realm_set(), or use the realm "default".';
         END IF;
         nodes := 1024;
         max_ttl_s := 120;
@@ -163,7 +164,7 @@ BEGIN
     FROM flakeid.lease_clock(max_ttl_s::int8 + max_skew_s) AS c;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'what every function of leases begins with';
+COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'internal: what every function of leases begins with';
 
 CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4)
     RETURNS interval
@@ -175,19 +176,18 @@ BEGIN
         RAISE invalid_parameter_value USING
             MESSAGE = format('a lease cannot last %s', coalesce(trim_scale(seconds) || ' s', 'for ever')),
             DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s s.', max_ttl_s),
-            HINT = 'Ask for less (flakeid.lease_ttl), or raise max_ttl with flake_lease_realm_set().';
+            HINT = 'Ask for less (flakeid.lease_ttl), or raise max_ttl with flakeid.lease_realm_set().';
     END IF;
     RETURN make_interval(secs => ceil(seconds)::float8);
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
-    'length of a lease in whole seconds, which no calendar or time zone changes';
+    'internal: length of a lease in whole seconds, which no calendar or time zone changes';
 
--- Generators call these: nobody else may rename their schema. Functions for people stand beside them,
--- with the same rights.
+-- What servers and programs call
 
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
-        INOUT node int4, max_node int4,
+        INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL,
         OUT token uuid, OUT lease_start timestamptz,
         OUT lease_end timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -219,7 +219,7 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
             DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
-            HINT = 'Wait. If nothing is missing, a superuser may run SELECT flake_lease_end_rest() there.';
+            HINT = 'Wait. If nothing is missing, a superuser may run SELECT flakeid.lease_end_rest() there.';
     END IF;
     top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
     -- Node 0 is that of servers which were never given one: who asks for any gets it only where there is no other.
@@ -230,7 +230,7 @@ BEGIN
             RAISE numeric_value_out_of_range USING
                 MESSAGE = format('node %s is out of range for realm "%s"', wanted, of_realm),
                 DETAIL = format('Its nodes are 0 to %s.', top),
-                HINT = 'Change the number of nodes with flake_lease_realm_set().';
+                HINT = 'Change the number of nodes with flakeid.lease_realm_set().';
         END IF;
         INSERT INTO flakeid.lease_node (realm, node) VALUES (of_realm, wanted)
         ON CONFLICT (realm, node) DO NOTHING;
@@ -282,7 +282,7 @@ BEGIN
                 RAISE configuration_limit_exceeded USING
                     MESSAGE = format('all nodes of realm "%s" from %s to %s are leased', of_realm, low, top),
                     DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
-                    HINT = 'View flake_leases on the coordinator shows who holds them; flake_lease_realm_set() adds nodes.';
+                    HINT = 'View flakeid.leases on the coordinator shows who holds them; flakeid.lease_realm_set() adds nodes.';
             END IF;
         END LOOP;
     END IF;
@@ -305,10 +305,11 @@ BEGIN
         ORDER BY i.lease_start DESC, i.acquired_at DESC OFFSET 32);
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS 'implementation of flake_lease_acquire()';
+COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS
+    'takes a node, or any free one up to max_node; the lease counts after COMMIT';
 
 CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval,
-        known_end timestamptz) RETURNS timestamptz
+        known_end timestamptz DEFAULT NULL) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
@@ -353,7 +354,7 @@ BEGIN
         RAISE LOG USING
             MESSAGE = format('the holder of node %s of realm "%s" knows a lease until %s, the coordinator one until %s', h.node, h.realm, lease_renew.known_end, old_end),
             DETAIL = 'Nobody else gets the node before that.',
-            HINT = 'If this coordinator was restored from a copy of its files, run SELECT flake_lease_begin_rest() there: other leases may be missing.';
+            HINT = 'If this coordinator was restored from a copy of its files, run SELECT flakeid.lease_begin_rest() there: other leases may be missing.';
     END IF;
     old_end := greatest(old_end, known);
     IF old_end <= b.now THEN
@@ -380,7 +381,8 @@ BEGIN
     RETURN new_end;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) IS 'implementation of flake_lease_renew()';
+COMMENT ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) IS
+    'moves the end of a lease that has not ended, and returns it; known_end, the end that the holder knows, helps after a failover';
 
 CREATE FUNCTION flakeid.lease_release(token uuid, last_stamp timestamptz)
     RETURNS timestamptz
@@ -423,44 +425,19 @@ BEGIN
     RETURN free;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS 'implementation of flake_lease_release()';
-
-CREATE FUNCTION flake_lease_acquire(realm text, holder text, ttl interval,
-        INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL,
-        OUT token uuid, OUT lease_start timestamptz,
-        OUT lease_end timestamptz)
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT * FROM flakeid.lease_acquire(realm, holder, ttl, node, max_node)
-$$;
-COMMENT ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) IS
-    'takes a node, or any free one up to max_node; the lease counts after COMMIT';
-
-CREATE FUNCTION flake_lease_renew(token uuid, ttl interval,
-        known_end timestamptz DEFAULT NULL) RETURNS timestamptz
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT flakeid.lease_renew(token, ttl, known_end)
-$$;
-COMMENT ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) IS
-    'moves the end of a lease that has not ended, and returns it; known_end, the end that the holder knows, helps after a failover';
-
-CREATE FUNCTION flake_lease_release(token uuid, last_stamp timestamptz)
-    RETURNS timestamptz
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT flakeid.lease_release(token, last_stamp)
-$$;
-COMMENT ON FUNCTION flake_lease_release(uuid, timestamptz) IS
+COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS
     'gives a node back before the end, and returns from when it is free: after last_stamp, the moment of the last id; NULL: at the end';
 
 -- For superusers
 
-CREATE FUNCTION flake_lease_realm_set(realm text, nodes int4 DEFAULT NULL,
+CREATE FUNCTION flakeid.lease_realm_set(realm text, nodes int4 DEFAULT NULL,
         max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL)
     RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    ttl_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_ttl));
-    skew_s CONSTANT numeric := ceil(extract(epoch FROM flake_lease_realm_set.max_skew));
+    ttl_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_ttl));
+    skew_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_skew));
 BEGIN
     IF realm IS NULL OR realm = '' OR nodes < 1 OR ttl_s NOT BETWEEN 3 AND 86400
        OR skew_s NOT BETWEEN 0 AND 86400 THEN
@@ -469,57 +446,50 @@ BEGIN
             DETAIL = 'A realm has a name, at least one node, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
     INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl_s, max_skew_s)
-    VALUES (flake_lease_realm_set.realm, coalesce(flake_lease_realm_set.nodes, 1024),
+    VALUES (lease_realm_set.realm, coalesce(lease_realm_set.nodes, 1024),
             coalesce(ttl_s, 120), coalesce(skew_s, 10))
     ON CONFLICT ON CONSTRAINT lease_realm_pkey DO UPDATE
-    SET nodes = coalesce(flake_lease_realm_set.nodes, r.nodes),
+    SET nodes = coalesce(lease_realm_set.nodes, r.nodes),
         max_ttl_s = coalesce(ttl_s, r.max_ttl_s),
         max_skew_s = coalesce(skew_s, r.max_skew_s);
 END
 $$;
-COMMENT ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) IS
+COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval) IS
     'makes a realm, or changes those of its settings that are named: nodes from 1, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s';
 
-CREATE FUNCTION flake_lease_begin_rest() RETURNS void
+CREATE FUNCTION flakeid.lease_begin_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_begin('default');
     SELECT flakeid.lease_begin(r.realm) FROM flakeid.lease_realm AS r;
     SELECT flakeid.lease_rest(true)
 $$;
-COMMENT ON FUNCTION flake_lease_begin_rest() IS
+COMMENT ON FUNCTION flakeid.lease_begin_rest() IS
     'hands out no leases for max_ttl + max_skew from now: after a restore that the coordinator cannot notice';
 
-CREATE FUNCTION flake_lease_end_rest() RETURNS void
+CREATE FUNCTION flakeid.lease_end_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT flakeid.lease_clock(0);
     SELECT flakeid.lease_rest(false)
 $$;
-COMMENT ON FUNCTION flake_lease_end_rest() IS
+COMMENT ON FUNCTION flakeid.lease_end_rest() IS
     'hands out leases at once after a promotion or restore: only where no lease or renewal is missing';
 
-CREATE FUNCTION flake_lease_repair_clock() RETURNS interval
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT flakeid.lease_repair_clock()
-$$;
-COMMENT ON FUNCTION flake_lease_repair_clock() IS
-    'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';
-
-CREATE FUNCTION flake_lease_revoke(realm text, node int4) RETURNS bool
+CREATE FUNCTION flakeid.lease_revoke(realm text, node int4) RETURNS bool
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     b record;
     old_token uuid;
 BEGIN
-    SELECT * INTO b FROM flakeid.lease_begin(flake_lease_revoke.realm);
+    SELECT * INTO b FROM flakeid.lease_begin(lease_revoke.realm);
     SELECT n.token INTO old_token FROM flakeid.lease_node AS n
-    WHERE n.realm = flake_lease_revoke.realm AND n.node = flake_lease_revoke.node
+    WHERE n.realm = lease_revoke.realm AND n.node = lease_revoke.node
       AND n.free_from > b.now FOR UPDATE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     UPDATE flakeid.lease_node AS n SET free_from = date_trunc('second', b.now) + interval '1 s'
-    WHERE n.realm = flake_lease_revoke.realm AND n.node = flake_lease_revoke.node;
+    WHERE n.realm = lease_revoke.realm AND n.node = lease_revoke.node;
     UPDATE flakeid.lease_history AS h
     SET released_at = b.now,
         lease_end = greatest(h.lease_start, date_trunc('second', b.now) + interval '1 s')
@@ -527,10 +497,10 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION flake_lease_revoke(text, int4) IS
+COMMENT ON FUNCTION flakeid.lease_revoke(text, int4) IS
     'declares a node free whose holder is gone for certain; a holder that is not may make duplicates until its end';
 
-CREATE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
+CREATE FUNCTION flakeid.lease_forget(before timestamptz) RETURNS int8
     LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH gone AS (
         DELETE FROM flakeid.lease_history AS h
@@ -539,28 +509,17 @@ CREATE FUNCTION flake_lease_forget(before timestamptz) RETURNS int8
         RETURNING 1)
     SELECT count(*) FROM gone
 $$;
-COMMENT ON FUNCTION flake_lease_forget(timestamptz) IS
+COMMENT ON FUNCTION flakeid.lease_forget(timestamptz) IS
     'deletes leases that ended before that moment, except the last one of each node';
 
-REVOKE ALL ON FUNCTION flakeid.lease_clock(int8) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_rest(bool) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_repair_clock() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_ignore_replicated() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_rest_after_truncate() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_begin(text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_length(interval, int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_acquire(text, text, interval, int4, int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_renew(uuid, interval, timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flakeid.lease_release(uuid, timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_release(uuid, timestamptz) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_realm_set(text, int4, interval, interval) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_begin_rest() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_end_rest() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_repair_clock() FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_revoke(text, int4) FROM PUBLIC;
-REVOKE ALL ON FUNCTION flake_lease_forget(timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION
+    flakeid.lease_clock(int8), flakeid.lease_rest(bool), flakeid.lease_ignore_replicated(),
+    flakeid.lease_rest_after_truncate(), flakeid.lease_begin(text), flakeid.lease_length(interval, int4),
+    flakeid.lease_acquire(text, text, interval, int4, int4), flakeid.lease_renew(uuid, interval, timestamptz),
+    flakeid.lease_release(uuid, timestamptz), flakeid.lease_realm_set(text, int4, interval, interval),
+    flakeid.lease_begin_rest(), flakeid.lease_end_rest(), flakeid.lease_repair_clock(),
+    flakeid.lease_revoke(text, int4), flakeid.lease_forget(timestamptz)
+    FROM PUBLIC;
 
 -- Generators are members of flakeid_generator where the cluster has such a role. Who sets up a coordinator makes it; the script
 -- makes none, because a role belongs to no database.
@@ -568,12 +527,8 @@ DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_roles AS r WHERE r.rolname OPERATOR(pg_catalog.=) 'flakeid_generator') THEN
         GRANT EXECUTE ON FUNCTION
-            flakeid.lease_acquire(text, text, interval, int4, int4),
-            flake_lease_acquire(text, text, interval, int4, int4),
-            flakeid.lease_renew(uuid, interval, timestamptz),
-            flake_lease_renew(uuid, interval, timestamptz),
-            flakeid.lease_release(uuid, timestamptz),
-            flake_lease_release(uuid, timestamptz)
+            flakeid.lease_acquire(text, text, interval, int4, int4), flakeid.lease_renew(uuid, interval, timestamptz),
+            flakeid.lease_release(uuid, timestamptz)
             TO flakeid_generator;
     END IF;
 END

@@ -48,11 +48,11 @@ CREATE FUNCTION flake_sealed(flake) RETURNS flake_sealed
     SUPPORT flakeid.seal_support;
 COMMENT ON FUNCTION flake_sealed(flake) IS 'convert flake to flake_sealed; by everyone for flake_next() itself';
 
-CREATE FUNCTION flake_accept_secret() RETURNS void
+CREATE FUNCTION flakeid.accept_secret() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_secret' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flake_accept_secret() IS
+COMMENT ON FUNCTION flakeid.accept_secret() IS
     'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
-REVOKE ALL ON FUNCTION flake_accept_secret() FROM PUBLIC;
+REVOKE ALL ON FUNCTION flakeid.accept_secret() FROM PUBLIC;
 
 -- The casts from and to other types are for those who may seal and unseal. A text is read as it is
 -- everywhere, so that a driver may send one as text.
@@ -93,11 +93,11 @@ COMMENT ON FUNCTION flakeid.sealed_eq(flake_sealed, flake_sealed) IS 'implementa
 COMMENT ON FUNCTION flakeid.sealed_ne(flake_sealed, flake_sealed) IS 'implementation of <> operator';
 COMMENT ON FUNCTION flakeid.sealed_ge(flake_sealed, flake_sealed) IS 'implementation of >= operator';
 COMMENT ON FUNCTION flakeid.sealed_gt(flake_sealed, flake_sealed) IS 'implementation of > operator';
-COMMENT ON FUNCTION flakeid.sealed_cmp(flake_sealed, flake_sealed) IS 'less-equal-greater';
-COMMENT ON FUNCTION flakeid.sealed_hash(flake_sealed) IS 'hash';
-COMMENT ON FUNCTION flakeid.sealed_hash_extended(flake_sealed, int8) IS 'hash';
-COMMENT ON FUNCTION flakeid.sealed_larger(flake_sealed, flake_sealed) IS 'larger of two';
-COMMENT ON FUNCTION flakeid.sealed_smaller(flake_sealed, flake_sealed) IS 'smaller of two';
+COMMENT ON FUNCTION flakeid.sealed_cmp(flake_sealed, flake_sealed) IS 'implementation of btree indexes';
+COMMENT ON FUNCTION flakeid.sealed_hash(flake_sealed) IS 'implementation of hash indexes';
+COMMENT ON FUNCTION flakeid.sealed_hash_extended(flake_sealed, int8) IS 'implementation of hash indexes';
+COMMENT ON FUNCTION flakeid.sealed_larger(flake_sealed, flake_sealed) IS 'implementation of max';
+COMMENT ON FUNCTION flakeid.sealed_smaller(flake_sealed, flake_sealed) IS 'implementation of min';
 
 CREATE OPERATOR < (
     LEFTARG = flake_sealed,

@@ -12,7 +12,7 @@ CREATE FUNCTION flakeid.state_now(
         OUT keys_4 int8, OUT keys_5 int8, OUT keys_6 int8, OUT keys_7 int8,
         OUT check_value int8)
     AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.state_now() IS 'what flakeid.state holds after REFRESH MATERIALIZED VIEW';
+COMMENT ON FUNCTION flakeid.state_now() IS 'internal: what flakeid.state holds after REFRESH MATERIALIZED VIEW';
 REVOKE ALL ON FUNCTION flakeid.state_now() FROM PUBLIC;
 
 CREATE MATERIALIZED VIEW flakeid.state AS SELECT * FROM flakeid.state_now();
@@ -23,11 +23,11 @@ COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever s
 CREATE FUNCTION flakeid.dumped(OUT name text, OUT value int8)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'flakeid_dumped' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.dumped() IS 'what pg_dump carries of flakeid.state';
+COMMENT ON FUNCTION flakeid.dumped() IS 'internal: what pg_dump carries of flakeid.state';
 
 CREATE FUNCTION flakeid.restore(name text, value int8) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.restore(text, int8) IS 'raises flakeid.state to what a dump carries';
+COMMENT ON FUNCTION flakeid.restore(text, int8) IS 'internal: raises flakeid.state to what a dump carries';
 REVOKE ALL ON FUNCTION flakeid.restore(text, int8) FROM PUBLIC;
 
 CREATE TABLE flakeid.restored (

@@ -63,4 +63,10 @@ int64_t end_us(const Layout& layout)
     return tick_start_us(layout, layout.max_tick + 1, &us) ? us : INT64_MAX;
 }
 
+int64_t ids_per_second(const Layout& layout)
+{
+    return static_cast<int64_t>((static_cast<uint64_t>(layout.max_sequence) + 1) * us_per_s /
+                                static_cast<uint64_t>(layout.tick_us));
+}
+
 } // namespace flakeid

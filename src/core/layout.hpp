@@ -182,6 +182,9 @@ int64_t tick_of_us(const Layout& layout, int64_t us);
 // it.
 int64_t end_us(const Layout& layout);
 
+// Ids that one node can make in a second in the long run.
+int64_t ids_per_second(const Layout& layout);
+
 static_assert(is_plain<Field, Layout, Parts, LayoutError>);
 
 } // namespace flakeid

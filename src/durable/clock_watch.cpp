@@ -19,7 +19,7 @@ constexpr int64_t log_interval_us = us_per_s;
 
 // Offsets are the wall clock minus the uptime clock.
 struct ClockWatch {
-    pg_atomic_uint64 accepted_offset; // when the server started, or flake_accept_clock() ran
+    pg_atomic_uint64 accepted_offset; // when the server started, or flakeid.accept_clock() ran
     pg_atomic_uint64 latest_offset;   // as last seen
     pg_atomic_uint64 logged_at;       // Steady
 };
@@ -91,7 +91,7 @@ void check_leap(int64_t now_us)
                       moment_text(now_us), moment_text(uptime + offset),
                       duration_text(settings.max_leap_us)),
             errhint("Correct the clock. If the new time is right, run SELECT "
-                    "flake_accept_clock() as a superuser."));
+                    "flakeid.accept_clock() as a superuser."));
     }
 }
 

@@ -305,7 +305,7 @@ void throw_state_lost()
         errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),
         errdetail("Nobody knows up to when ids of this database were made: flakeid.state was "
                   "emptied or changed by something else than flakeid."),
-        errhint("Run REFRESH MATERIALIZED VIEW flakeid.state; SELECT flake_raise_horizon(now() + "
+        errhint("Run REFRESH MATERIALIZED VIEW flakeid.state; SELECT flakeid.raise_horizon(now() + "
                 "'" INT64_FORMAT " ms'); as a superuser, with a later moment if an id was "
                 "stamped after it.",
                 settings.max_ahead_us / us_per_ms));

@@ -55,7 +55,7 @@ int other_key(const Durable& durable, bool* complete)
             errdetail("%s", detail),
             errhint("Put the old secret back. Add a new one to the secret file under a number of "
                     "its own. Where no text of the old one is in use any more, a superuser runs "
-                    "SELECT flake_accept_secret()."));
+                    "SELECT flakeid.accept_secret()."));
 }
 
 void check_database_fingerprints()

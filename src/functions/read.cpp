@@ -118,7 +118,7 @@ FLAKEID_FUNCTION(flakeid_make)
                 errdetail("Its ids are stamped from %s up to, but not including, %s.",
                           moment_text(layout.epoch_us), moment_text(end_us(layout))),
                 errhint("Name a layout with another epoch or a wider time; see view "
-                        "flake_layouts."));
+                        "flakeid.layouts."));
     }
     Parts parts{};
     parts.tick = static_cast<Tick>(tick);

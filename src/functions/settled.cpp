@@ -99,7 +99,7 @@ FLAKEID_FUNCTION(flakeid_settled)
 }
 
 // The pins that transactions of this database hold: one row for each transaction, layout and node.
-FLAKEID_FUNCTION(flakeid_unsettled)
+FLAKEID_FUNCTION(flakeid_unsettled_now)
 {
     InitMaterializedSRF(fcinfo, 0);
     if (RecoveryInProgress()) {

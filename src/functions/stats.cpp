@@ -1,4 +1,4 @@
-// The counters behind the view flake_stats.
+// The counters behind the view flakeid.stats.
 #include "server/clock.hpp"
 #include "functions/row.hpp"
 #include "slots/slots.hpp"
@@ -25,7 +25,7 @@ Datum length(Counter counter)
 
 } // namespace
 
-FLAKEID_FUNCTION(flakeid_stats)
+FLAKEID_FUNCTION(flakeid_stats_now)
 {
     stats_add_up();
     Datum values[] = {
@@ -38,14 +38,10 @@ FLAKEID_FUNCTION(flakeid_stats)
         length(Counter::largest_set_back_us),
         number(Counter::extensions),
         TimestampTzGetDatum(value_of(&shared_stats()->reset_at)),
+        number(Counter::lease_grants),
+        number(Counter::lease_renewals),
+        number(Counter::lease_failures),
     };
-    return row_datum(fcinfo, values);
-}
-
-FLAKEID_FUNCTION(flakeid_lease_stats)
-{
-    Datum values[] = {number(Counter::lease_grants), number(Counter::lease_renewals),
-                      number(Counter::lease_failures)};
     return row_datum(fcinfo, values);
 }
 

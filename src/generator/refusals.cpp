@@ -47,10 +47,10 @@ const char* ahead_hint(const Generator& g)
     const char* procedure =
         g.layout.max_node == 0
             ? "if no id from the future was stored, let a superuser lower the horizon and restart "
-              "the server: SELECT flake_repair_horizon();"
+              "the server: SELECT flakeid.repair_horizon();"
             : psprintf("let a superuser give the server a node that no other has and that made no "
                        "ids meanwhile, lower the horizon and restart the server: ALTER SYSTEM SET "
-                       "flakeid.node = %u; SELECT flake_repair_horizon();",
+                       "flakeid.node = %u; SELECT flakeid.repair_horizon();",
                        other);
     return psprintf("Correct the clock if it was set back, or wait until it has caught up. If it "
                     "was wrong before and is right now: %s",

@@ -141,16 +141,16 @@ void log_no_lease(const char* why)
             errdetail("%s.", why));
 }
 
-const char* nodes_in_use(const Layout& layout, const NodeSpan& span)
+bool nodes_in_use(const Layout& layout, NodeSpan* span)
 {
     if (node_setting.source == NodeSource::any) {
         Lease* lease = lease_want(any_node, layout.max_node, true);
         const LeaseView view =
             lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
-        return view.held ? psprintf("%u", view.node) : nullptr;
+        span->first = span->last = view.node;
+        return view.held;
     }
-    return span.first == span.last ? psprintf("%u", span.first)
-                                   : psprintf("%u-%u", span.first, span.last);
+    return true;
 }
 
 CoordinatorReport report_coordinator()

@@ -20,9 +20,8 @@ const char* coordinator_text_of(const Lease* lease);
 // What a message calls the coordinator: its hosts and database, never the whole connection string.
 LeaseReasons lease_coordinator();
 
-// The nodes that a span without a problem stands for, as people write them; with auto the one that
-// is leased, or nullptr while none is. Palloc'ed.
-const char* nodes_in_use(const Layout& layout, const NodeSpan& span);
+// With auto, narrows a span without a problem to the node that is leased; false while none is.
+bool nodes_in_use(const Layout& layout, NodeSpan* span);
 
 // How the coordinator does, as far as the lease worker asked it; moments on the wall clock, 0:
 // none.

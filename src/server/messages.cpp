@@ -139,7 +139,7 @@ void throw_exhausted(const Layout& layout, const char* name, const Preset* prese
             errmsg("layout \"%s\" has no ids left after the horizon of database \"%s\"", name,
                    get_database_name(MyDatabaseId)),
             errdetail("The layout ends at %s.", moment_text(end)),
-            errhint("If the horizon is wrong, see SELECT flake_repair_horizon(); otherwise use a "
+            errhint("If the horizon is wrong, see SELECT flakeid.repair_horizon(); otherwise use a "
                     "layout with a later end."));
     }
     const char* successor = preset != nullptr ? preset->successor : nullptr;
@@ -156,11 +156,12 @@ void throw_exhausted(const Layout& layout, const char* name, const Preset* prese
                             successor)
                 : errdetail("Its ids can still be read."),
         repeats ? errhint("Use another layout for new tables, such as the preset %s; see column "
-                          "repeats of view flake_layouts.",
+                          "repeats of view flakeid.layouts.",
                           successor)
         : successor != nullptr
             ? errhint("Use another layout, such as the preset %s.", successor)
-            : errhint("Use a layout with a later epoch or a wider time; see view flake_layouts."));
+            : errhint(
+                  "Use a layout with a later epoch or a wider time; see view flakeid.layouts."));
 }
 
 void warn_near_end(const Layout& layout, const char* name)
@@ -171,7 +172,7 @@ void warn_near_end(const Layout& layout, const char* name)
     if (!warned && now_us < end && end - now_us < warned_before_end_us) {
         warned = true;
         ereport(WARNING, errmsg("layout \"%s\" will be full on %s", name, moment_text(end)),
-                errhint("Plan the move to another layout; see view flake_layouts."));
+                errhint("Plan the move to another layout; see view flakeid.layouts."));
     }
 }
 

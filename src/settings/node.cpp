@@ -13,6 +13,7 @@
 
 extern "C" {
 #include "postmaster/postmaster.h"
+#include "utils/guc_tables.h"
 }
 
 namespace flakeid {
@@ -142,6 +143,7 @@ bool check_node(char** newval, void** extra, GucSource source)
     NodeSetting node{};
     node.by_default = source == PGC_S_DEFAULT;
     node.of_database = of_database_or_role(source);
+    node.set_by = GucSource_Names[source];
     const char* at = *newval;
     for (const NamedSource& named : named_sources) {
         if (strcmp(at, named.name) == 0) {

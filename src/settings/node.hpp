@@ -15,7 +15,8 @@ struct NodeSetting {
     uint32_t first;
     uint32_t last; // of a span, otherwise the same as first
     bool by_default;
-    bool of_database; // it was set with ALTER DATABASE or ALTER ROLE
+    bool of_database;   // it was set with ALTER DATABASE or ALTER ROLE
+    const char* set_by; // as pg_settings calls it
 };
 
 extern NodeSetting node_setting;

@@ -94,7 +94,7 @@ bool client_sees_settings()
 void settings_init()
 {
     DefineCustomStringVariable("flakeid.layout", "Layout of the ids that flake_next() makes.",
-                               "The name of a preset (see view flake_layouts) or a layout text.",
+                               "The name of a preset (see view flakeid.layouts) or a layout text.",
                                &layout_string, "snowflake", PGC_SUSET, guc_flags(), check_layout,
                                assign_layout, nullptr);
     DefineCustomIntVariable("flakeid.max_ahead", "How far ahead of the clock ids may run.",

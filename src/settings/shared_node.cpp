@@ -102,18 +102,10 @@ void refuse_shared_node()
         }
         return;
     }
-    const char* database = get_database_name(MyDatabaseId);
-    if (citus.has_others) {
-        throw_never_set(psprintf("Database \"%s\" is distributed by Citus.", database),
-                        psprintf("On every server: %s", citus_line));
-    }
     const char* each = psprintf("On each server, with a number of its own: %s", number_line);
-    if (const char* subscription = subscription_name()) {
-        throw_never_set(
-            psprintf("Database \"%s\" has subscription \"%s\".", database, subscription), each);
-    }
-    if (const char* extension = multi_writer_name()) {
-        throw_never_set(psprintf("Database \"%s\" has extension %s.", database, extension), each);
+    if (const char* others = other_servers()) {
+        throw_never_set(others,
+                        citus.has_others ? psprintf("On every server: %s", citus_line) : each);
     }
     if (citus.present) {
         warn_once(
@@ -125,6 +117,21 @@ void refuse_shared_node()
                   "When it has a subscription too, it makes no ids until flakeid.node is set.",
                   each);
     }
+}
+
+const char* other_servers()
+{
+    const char* database = get_database_name(MyDatabaseId);
+    if (citus_cluster().has_others) {
+        return psprintf("Database \"%s\" is distributed by Citus.", database);
+    }
+    if (const char* subscription = subscription_name()) {
+        return psprintf("Database \"%s\" has subscription \"%s\".", database, subscription);
+    }
+    if (const char* extension = multi_writer_name()) {
+        return psprintf("Database \"%s\" has extension %s.", database, extension);
+    }
+    return nullptr;
 }
 
 } // namespace flakeid

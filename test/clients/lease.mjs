@@ -13,7 +13,7 @@ class Lease {
 
     async take(realm, holder) {
         const { rows } = await this.client.query(
-            'SELECT node, token, lease_start, lease_end FROM flake_lease_acquire($1, $2, $3::int * interval \'1 s\', max_node => 1023)',
+            'SELECT node, token, lease_start, lease_end FROM flakeid.lease_acquire($1, $2, $3::int * interval \'1 s\', max_node => 1023)',
             [realm, holder, this.ttl]);
         const [row] = rows;
         this.node = BigInt(row.node);
@@ -26,14 +26,14 @@ class Lease {
     // Until the end ids go on when this fails.
     async renew() {
         const { rows } = await this.client.query(
-            'SELECT flake_lease_renew($1, $2::int * interval \'1 s\', $3) AS lease_end',
+            'SELECT flakeid.lease_renew($1, $2::int * interval \'1 s\', $3) AS lease_end',
             [this.token, this.ttl, new Date(Number(this.end))]);
         this.end = BigInt(rows[0].lease_end.getTime());
         this.renewAt = performance.now() + (this.ttl * 1000) / 3;
     }
 
     async release(lastStamp) {
-        await this.client.query('SELECT flake_lease_release($1, $2)', [this.token, new Date(Number(lastStamp))]);
+        await this.client.query('SELECT flakeid.lease_release($1, $2)', [this.token, new Date(Number(lastStamp))]);
     }
 }
 

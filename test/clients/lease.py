@@ -32,7 +32,7 @@ class Lease:
     def take(self, realm, holder):
         self.cursor.execute(
             "SELECT node, token, lease_start, lease_end"
-            " FROM flake_lease_acquire(%s, %s, %s, max_node => 1023)",
+            " FROM flakeid.lease_acquire(%s, %s, %s, max_node => 1023)",
             (realm, holder, self.ttl),
         )
         self.node, self.token, start, end = self.cursor.fetchone()
@@ -42,14 +42,14 @@ class Lease:
     def renew(self):
         """Until the end ids go on when this fails."""
         self.cursor.execute(
-            "SELECT flake_lease_renew(%s, %s, %s)", (self.token, self.ttl, to_moment(self.end))
+            "SELECT flakeid.lease_renew(%s, %s, %s)", (self.token, self.ttl, to_moment(self.end))
         )
         self.end = to_ms(self.cursor.fetchone()[0])
         self._plan()
 
     def release(self, last_stamp):
         self.cursor.execute(
-            "SELECT flake_lease_release(%s, %s)", (self.token, to_moment(last_stamp))
+            "SELECT flakeid.lease_release(%s, %s)", (self.token, to_moment(last_stamp))
         )
 
     def _plan(self):

@@ -9,7 +9,7 @@ return sub {
 	my ($server) = @_;
 	my ($row) = $server->rows(q{
 		SELECT id, id::bigint::bit(64), to_char(flake_timestamp(id), 'YYYY-MM-DD HH24:MI:SS.MS'), flake_node(id), flake_sequence(id), flake_field(id, 'time'),
-			(SELECT to_char(first_date, 'YYYY-MM-DD HH24:MI:SS.MS') FROM flake_layouts WHERE name = 'snowflake')
+			(SELECT to_char(first_date, 'YYYY-MM-DD HH24:MI:SS.MS') FROM flakeid.layouts WHERE name = 'snowflake')
 		FROM (SELECT max(id) AS id FROM flake_next_many(4, 'snowflake') AS t (id)) AS s});
 	my ($id, $bits, $time, $node, $sequence, $ticks, $epoch) = @$row;
 

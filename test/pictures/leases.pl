@@ -16,11 +16,11 @@ return sub {
 	my ($server) = @_;
 	my @installed = (pg_config => $server->{pg_config}, installed => 1);
 	my $coordinator = Bench->start(@installed, config => [ "shared_preload_libraries = 'flakeid'", 'fsync = off' ]);
-	$coordinator->psql("SELECT flake_lease_realm_set('default', 1024, '$ttl s', '$skew s')");
+	$coordinator->psql("SELECT flakeid.lease_realm_set('default', 1024, '$ttl s', '$skew s')");
 	$coordinator->psql(q{
 		CREATE FUNCTION refusal() RETURNS text LANGUAGE plpgsql AS $$
 		BEGIN
-			PERFORM flake_lease_acquire('default', 'another server', '5 s');
+			PERFORM flakeid.lease_acquire('default', 'another server', '5 s');
 			RETURN '';
 		EXCEPTION WHEN OTHERS THEN
 			RETURN SQLERRM;
@@ -30,7 +30,7 @@ return sub {
 		"flakeid.coordinator = 'host=$coordinator->{dir},$standby->{dir} dbname=postgres user=postgres target_session_attrs=read-write'",
 		'flakeid.node = auto', "flakeid.lease_ttl = '$ttl s'" ]);
 
-	# Each tenth of a second: the clock, the node of an id, and the end of the lease, which shows in flake_status.
+	# Each tenth of a second: the clock, the node of an id, and the end of the lease, which shows in flakeid.status.
 	$generator->psql(q{
 		SELECT flake_next();
 		CREATE FUNCTION draw() RETURNS TABLE (at float, node int, until float) LANGUAGE plpgsql AS $$
@@ -38,7 +38,7 @@ return sub {
 			FOR i IN 1 .. 320 LOOP
 				node := flake_node(flake_next());
 				at := date_part('epoch', clock_timestamp());
-				SELECT date_part('epoch', substr(value, 7)::timestamptz) INTO until FROM flake_status WHERE name = 'lease of node ' || draw.node;
+				SELECT date_part('epoch', substr(value, 7)::timestamptz) INTO until FROM flakeid.status WHERE name = 'lease of node ' || draw.node;
 				RETURN NEXT;
 				PERFORM pg_sleep(0.1);
 			END LOOP;

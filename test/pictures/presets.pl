@@ -6,7 +6,7 @@ use Svg;
 
 return sub {
 	my ($server) = @_;
-	my @presets = $server->rows('SELECT name, layout_text, enciphered FROM flake_layouts');
+	my @presets = $server->rows('SELECT name, layout_text, enciphered FROM flakeid.layouts');
 	my ($left, $step, $row) = (136, 9, 34);
 	my $svg = Svg->new(720, 50 + $row * @presets, 'The bits of every preset');
 	$svg->legend($left, 26, [ blue => 'time' ], [ orange => 'node' ], [ green => 'sequence' ], [ purple => 'set-backs of the clock' ], [ grey => 'not used' ]);

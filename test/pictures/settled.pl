@@ -15,7 +15,7 @@ sub played
 {
 	my ($server) = @_;
 	my $ids = q{coalesce(string_agg(flake_sequence(id)::text, ', ' ORDER BY id), 'nothing') AS ids, max(id) AS last FROM outbox WHERE id > :last};
-	my $mark = 'SELECT flake_sequence(flake_settled()); SELECT count(*) FROM flake_unsettled;';
+	my $mark = 'SELECT flake_sequence(flake_settled()); SELECT count(*) FROM flakeid.unsettled;';
 	my $insert = sub { my ($session) = @_; return "SELECT n FROM dblink('$session', 'INSERT INTO outbox DEFAULT VALUES RETURNING flake_sequence(id)') AS t (n text);" };
 	my $do = sub { my ($session, $sql) = @_; return "SELECT dblink_exec('$session', '$sql') \\g /dev/null" };
 	return map { $_->[0] } $server->rows(qq{

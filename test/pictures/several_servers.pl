@@ -15,7 +15,7 @@ return sub {
 	my $coordinator = Bench->start(@installed);
 	my ($first, $second) = map { Bench->start(@installed, config => [ "flakeid.coordinator = 'host=$coordinator->{dir} dbname=postgres user=postgres'", 'flakeid.node = auto' ]) } 1, 2;
 	my @leased = map { $one->($_, $node) } $first, $second;
-	push @leased, $one->($coordinator, q{SELECT node FROM flake_lease_acquire('default', 'a program', '60 s')});
+	push @leased, $one->($coordinator, q{SELECT node FROM flakeid.lease_acquire('default', 'a program', '60 s')});
 	$_->down for $first, $second;
 	my $other = Bench->start(@installed);
 	my $set = sub { $other->configure(@_); return $one->($other, $node) };

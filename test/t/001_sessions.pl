@@ -35,7 +35,7 @@ for my $preload (0, 1)
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE DATABASE other');
 	$node->safe_psql($_, 'CREATE EXTENSION flakeid') for 'postgres', 'other';
-	is($node->safe_psql('postgres', q{SELECT value FROM flake_status WHERE name = 'preloaded'}),
+	is($node->safe_psql('postgres', q{SELECT value FROM flakeid.status WHERE name = 'preloaded'}),
 		$preload ? 'yes' : 'no', "$with: the library is loaded as meant");
 
 	# Plain: the configured layout, and the same bits under other names

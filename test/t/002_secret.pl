@@ -175,7 +175,7 @@ is($node->safe_psql('other', 'SHOW flakeid.secret', extra_params => [ '-U', 'ord
 is(in_use($node, '', 'other'), $not_preloaded, 'flakeid.secret without preloading is an error');
 is(refusal($node, "SELECT flake_next('randflake')", database => 'other', user => 'ordinary'), $not_preloaded, 'for everyone');
 is(refusal($node, "LOAD 'flakeid'; SELECT flake_next(), flake_node(5)", database => 'other'), '', 'plain layouts go on');
-is($node->safe_psql('other', q{SELECT value FROM flake_status WHERE name = 'secret'}), 'not honoured: flakeid is not preloaded', 'flake_status says so');
+is($node->safe_psql('other', q{SELECT value FROM flakeid.status WHERE name = 'secret'}), 'not honoured: flakeid is not preloaded', 'flakeid.status says so');
 is($node->safe_psql('other', "LOAD 'flakeid'; SHOW flakeid.secret"), '********', 'once the library is loaded it is hidden');
 like(in_use($node, ''), qr/^F0000: flakeid.secret and flakeid.secret_file are both set\nhint: .*secret_file/, 'both set is an error');
 for my $way ("SET flakeid.secret = '$known[2]{secret}'", "ALTER DATABASE other SET flakeid.secret = '$known[2]{secret}'")
@@ -196,11 +196,11 @@ $two->append_conf('postgresql.conf', "$_\n")
 $two->start;
 $two->safe_psql('postgres', 'CREATE EXTENSION flakeid; CREATE ROLE ordinary LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor');
 is(in_use($two, ''), 0, 'preloaded: flakeid.secret is used');
-is($two->safe_psql('postgres', q{SELECT value FROM flake_status WHERE name = 'secret'}), 'from flakeid.secret', 'flake_status says so');
+is($two->safe_psql('postgres', q{SELECT value FROM flakeid.status WHERE name = 'secret'}), 'from flakeid.secret', 'flakeid.status says so');
 
 # Nobody is shown it.
 my @questions = ('SHOW flakeid.secret', q{SELECT current_setting('flakeid.secret')}, q{SELECT current_setting('flakeid.secret', true)},
-	'SHOW ALL', 'SELECT * FROM pg_settings', 'SELECT * FROM flake_status', 'SELECT pg_show_all_settings()', q{SELECT set_config('work_mem', current_setting('flakeid.secret', true), false)},
+	'SHOW ALL', 'SELECT * FROM pg_settings', 'SELECT * FROM flakeid.status', 'SELECT pg_show_all_settings()', q{SELECT set_config('work_mem', current_setting('flakeid.secret', true), false)},
 	q{DO $$ BEGIN RAISE NOTICE '%', current_setting('flakeid.secret'); END $$}, q{SELECT flake_encrypt(5, current_setting('flakeid.secret')::bytea)}, 'RESET flakeid.secret', 'DISCARD ALL');
 for my $user ($two->safe_psql('postgres', 'SELECT current_user'), 'monitor', 'ordinary')
 {
@@ -278,12 +278,12 @@ for my $bad ('fifteen letters', 'g' . substr($known[2]{secret}, 1), "$known[2]{s
 }
 # Taken away it is gone: no session goes on with it.
 reload(undef);
-is($two->poll_query_until('postgres', q{SELECT value = 'none' FROM flake_status WHERE name = 'secret'}), 1, 'taken out of the file');
+is($two->poll_query_until('postgres', q{SELECT value = 'none' FROM flakeid.status WHERE name = 'secret'}), 1, 'taken out of the file');
 is(in_use($two, ''), $none, 'there is none');
-$session->query("SELECT pg_sleep(0.05)") until $session->query(q{SELECT value FROM flake_status WHERE name = 'secret'}) eq 'none';
+$session->query("SELECT pg_sleep(0.05)") until $session->query(q{SELECT value FROM flakeid.status WHERE name = 'secret'}) eq 'none';
 is($session->query("SELECT flake_encrypt($known[1]{raw})"), '', 'for a running session neither');
 reload($characters);
-$two->poll_query_until('postgres', q{SELECT value <> 'none' FROM flake_status WHERE name = 'secret'});
+$two->poll_query_until('postgres', q{SELECT value <> 'none' FROM flakeid.status WHERE name = 'secret'});
 is($two->safe_psql('postgres', 'SELECT flake_encrypt(5)'), $of_characters, '16 characters');
 
 # Both set
@@ -294,7 +294,7 @@ is(in_use($two, ''), $both, 'both set is an error');
 is(refusal($two, "SELECT flake_next('randflake')"), $both, 'for flake_next too');
 is(refusal($two, 'SELECT flake_next()'), '', 'plain layouts go on');
 reload(undef);
-is($two->poll_query_until('postgres', q{SELECT value = 'from flakeid.secret_file' FROM flake_status WHERE name = 'secret'}), 1, 'when one is removed');
+is($two->poll_query_until('postgres', q{SELECT value = 'from flakeid.secret_file' FROM flakeid.status WHERE name = 'secret'}), 1, 'when one is removed');
 is(in_use($two, ''), 2, 'the other is used');
 $two->safe_psql('postgres', 'ALTER DATABASE postgres RESET flakeid.secret_file');
 $session->quit;

@@ -45,7 +45,7 @@ $old->quit;
 $node->restart;
 $node->safe_psql('postgres', 'SELECT other.flake_next()');
 is(refusal($node, 'SELECT flake_next()'), refused($next_format, $format), 'after the restart the older one is refused');
-is(refusal($node, 'SELECT flake_node(5), flake_layout(\'tsid\')'), '', 'reading needs no shared memory');
+is(refusal($node, 'SELECT flake_node(5), flakeid.describe(\'tsid\')'), '', 'reading needs no shared memory');
 $node->restart;
 cmp_ok($node->safe_psql('postgres', 'SELECT flake_next()'), '>', $last, 'back at the older one, ids are above those before');
 $node->stop;

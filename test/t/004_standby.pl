@@ -23,9 +23,9 @@ $primary->backup('backup');
 # A standby whose replay lags by less than a second misses at most one extension of the horizon.
 my ($extensions, $seconds) = split /\|/, $primary->safe_psql('postgres', qq{SET flakeid.layout = '$FlakeTest::narrow';
 	SET flakeid.max_ahead = '10s';
-	SELECT extensions AS before, clock_timestamp() AS began FROM flake_stats \\gset
+	SELECT extensions AS before, clock_timestamp() AS began FROM flakeid.stats \\gset
 	SELECT count(flake_next()) AS made FROM generate_series(1, 8 * 2000) \\gset
-	SELECT extensions - :before, extract(epoch FROM clock_timestamp() - :'began') FROM flake_stats});
+	SELECT extensions - :before, extract(epoch FROM clock_timestamp() - :'began') FROM flakeid.stats});
 cmp_ok($extensions, '>=', 3, 'ids that run ahead need several extensions');
 cmp_ok($extensions - 1, '<=', $seconds + 0.1, 'which come one a second at most');
 
@@ -43,14 +43,14 @@ for my $preload (0, 1)
 
 	my $refused = "25006: cannot generate ids during recovery\nhint: Generate ids on the primary, or promote this server.";
 	for my $call ('flake_next()', q{flake_next('randflake')}, q{flake_next('time:31:1s node:5 sequence:27')}, 'flake_next_many(5)',
-		'flake_block(5)', q{flake_raise_horizon('2020-01-01')}, 'flake_repair_horizon()')
+		'flake_block(5)', q{flakeid.raise_horizon('2020-01-01')}, 'flakeid.repair_horizon()')
 	{
 		is(refusal($standby, "SELECT $call"), $refused, "$with: a standby refuses $call");
 	}
 	is($standby->safe_psql('postgres', q{SELECT count(*), count(*) FILTER (WHERE flake_timestamp(id) <= clock_timestamp()
 			AND flake_node(opaque, 'randflake') = 0 AND flake_decrypt(flake_encrypt(id)) = id) FROM t WHERE id <@ tstzrange(now() - interval '1 hour', NULL)}),
 		$primary->safe_psql('postgres', 'SELECT count(*), count(*) FROM t'), "$with: and reads all of them");
-	is($standby->safe_psql('postgres', 'SELECT count(*) > 5, (SELECT count(*) > 5 FROM flake_layouts), (SELECT count(*) FROM flake_stats) FROM flake_status'),
+	is($standby->safe_psql('postgres', 'SELECT count(*) > 5, (SELECT count(*) > 5 FROM flakeid.layouts), (SELECT count(*) FROM flakeid.stats) FROM flakeid.status'),
 		't|t|1', "$with: its views work");
 
 	# A session that was refused before the promotion goes on after it.

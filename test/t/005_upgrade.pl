@@ -36,7 +36,7 @@ $old->safe_psql('shop', q{
 	INSERT INTO made (n, owner) SELECT g, g FROM generate_series(1, 1000) g;
 	INSERT INTO parted (n) SELECT generate_series(1, 1000);
 	VACUUM ANALYZE});
-$old->safe_psql('far', q{SET flakeid.max_leap = 0; SELECT flake_next(); SELECT flake_raise_horizon(now() + interval '1 day')});
+$old->safe_psql('far', q{SET flakeid.max_leap = 0; SELECT flake_next(); SELECT flakeid.raise_horizon(now() + interval '1 day')});
 # A copy of that time, to be restored over what comes later
 $old->command_ok([ 'pg_dump', '-d', $old->connstr('shop'), '-f', "$dir/early.sql" ], 'pg_dump');
 $old->safe_psql('shop', 'INSERT INTO made (n) SELECT generate_series(1001, 2000); INSERT INTO parted (n) SELECT generate_series(1001, 2000)');
@@ -132,7 +132,7 @@ like(refusal($restored, 'SELECT flake_next()', database => 'again'), $far, 'carr
 # A restore never lowers the horizon: an early copy over a live database
 #
 my $late = $new->safe_psql('shop', 'SELECT flake_next()');
-$new->safe_psql('shop', 'SET flakeid.max_leap = 0; SELECT flake_raise_horizon(now() + interval \'1 day\')');
+$new->safe_psql('shop', 'SET flakeid.max_leap = 0; SELECT flakeid.raise_horizon(now() + interval \'1 day\')');
 like(refusal($new, 'SELECT flake_next()', database => 'shop'), $far, 'a live database');
 my ($horizon, @others) = slurp_file("$dir/early.sql") =~ /^plain horizon\t(\d+)$/mg;
 ok($horizon, 'the copy holds a horizon');

@@ -117,7 +117,7 @@ my @addresses = (
 is(node_of("db-1 $_->[0]", 'ip', 'sonyflake2'), $_->[1], "addresses $_->[0]") for @addresses;
 is(node_of('db-1 10.0.2.3', 'ip'), (2 * 256 + 3) % 1024, 'the low bits that the layout has');
 write_file($host, "db-12 10.0.0.5\n");
-is($node->safe_psql('postgres', q{SET flakeid.node = 'hostname'; SELECT value FROM flake_status WHERE name = 'node'}), '12', 'flake_status shows it');
+is($node->safe_psql('postgres', q{SET flakeid.node = 'hostname'; SELECT value FROM flakeid.status WHERE name = 'node'}), '12', 'flakeid.status shows it');
 $node->stop;
 
 #
@@ -164,12 +164,12 @@ is($node->safe_psql('postgres', q{SELECT sum(distinct_ids), max(ids) > 10 * 2
 my $nodes = $node->safe_psql('postgres', 'SELECT count(DISTINCT flake_node(flake_next())) FROM generate_series(1, 20000)', @ordinary);
 cmp_ok($nodes, '>', 100, 'it has many of them');
 $node->safe_psql('postgres', q{ALTER DATABASE postgres SET flakeid.node = 0});
-for my $preset (split /\n/, $node->safe_psql('postgres', 'SELECT name FROM flake_layouts WHERE alive AND NOT enciphered'))
+for my $preset (split /\n/, $node->safe_psql('postgres', 'SELECT name FROM flakeid.layouts WHERE alive AND NOT enciphered'))
 {
 	is(refusal($node, "SELECT flake_next('$preset')", user => 'ordinary'), '', "then $preset has a generator");
 }
 # Further nodes of spans leave half of the room to others.
-my $room = $node->safe_psql('postgres', 'SELECT 2 * 256 * count(*) FROM flake_layouts');
+my $room = $node->safe_psql('postgres', 'SELECT 2 * 256 * count(*) FROM flakeid.layouts');
 $node->safe_psql('postgres', q{ALTER DATABASE postgres SET flakeid.node = '0-100000';
 	ALTER DATABASE postgres SET flakeid.layout = 'time:41:1ms node:21 sequence:1'});
 $node->safe_psql('postgres', "SELECT count(flake_next()) FROM generate_series(1, 3 * $room)", @ordinary);

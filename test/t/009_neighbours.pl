@@ -47,17 +47,17 @@ my %neighbours = (
 		q{SELECT flake_block(4096, 'twitter') FROM generate_series(1, 5)},
 		'SELECT count(*) FROM flake_next_many(100000)',
 		'SELECT count(flake_next()) FROM generate_series(1, 100000)',
-		'SELECT (SELECT count(*) FROM flake_layouts WHERE CASE WHEN alive AND NOT enciphered THEN flake_next(name) > 0 END)',
+		'SELECT (SELECT count(*) FROM flakeid.layouts WHERE CASE WHEN alive AND NOT enciphered THEN flake_next(name) > 0 END)',
 		q{SELECT pg_try_advisory_lock(n) FROM generate_series(1, 1000) n},
 		q{SELECT pg_advisory_lock(hashtextextended('flakeid realm default', 0))},
 		'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(flake_next()) FROM generate_series(1, 1000); ROLLBACK',
-		'SELECT * FROM flake_status',
-		'SELECT count(*) FROM flake_stats, generate_series(1, 1000)'));
+		'SELECT * FROM flakeid.status',
+		'SELECT count(*) FROM flakeid.stats, generate_series(1, 1000)'));
 my @kinds = sort keys %neighbours;
 my %server = map { $_ => neighbourhood($_) } @kinds;
 
 # What a statement reserves: no more than twice what its caller takes.
-my $ids = sub { return $server{honest}->safe_psql('postgres', 'SELECT issued FROM flake_stats') };
+my $ids = sub { return $server{honest}->safe_psql('postgres', 'SELECT issued FROM flakeid.stats') };
 for ([ "SELECT flake_next_many($huge) LIMIT 1" => 1 ], [ "SELECT flake_next_many($huge) LIMIT 100" => 200 ],
 	[ "BEGIN; DECLARE c CURSOR FOR SELECT flake_next_many($huge); FETCH 5 FROM c; COMMIT" => 10 ],
 	[ "SELECT FROM generate_series(1, 50) WHERE EXISTS (SELECT flake_next_many($huge))" => 50 ],
@@ -89,9 +89,9 @@ for ([ 'd2', 'blocks', 'SELECT count(flake_block(4096)) FROM generate_series(1, 
 	$server{honest}->poll_query_until('postgres', "SELECT wait_event = 'Extension' $of_many") or die 'it does not wait';
 	$server{honest}->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $of_many");
 	$server{honest}->poll_query_until('postgres', "SELECT count(*) = 0 $of_many") or die 'it does not end';
-	my $waits = $server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats');
+	my $waits = $server{honest}->safe_psql('postgres', 'SELECT waits FROM flakeid.stats');
 	$server{honest}->safe_psql($database, "SELECT $one FROM generate_series(1, 100)");
-	is($server{honest}->safe_psql('postgres', 'SELECT waits FROM flake_stats'), $waits, "beside $what nobody waits for the horizon");
+	is($server{honest}->safe_psql('postgres', 'SELECT waits FROM flakeid.stats'), $waits, "beside $what nobody waits for the horizon");
 	$session->quit;
 }
 
@@ -118,7 +118,7 @@ for my $round (1 .. 5)
 		unlike($err{$kind}, qr/ERROR/, "$kind: no error");
 		ok($server{$kind}->poll_query_until('postgres', $there), "$kind: the neighbours are still there");
 		note "$kind: $kept{$kind} ids; waits and furthest ahead of the server: ",
-		  $server{$kind}->safe_psql('postgres', 'SELECT waits, ahead_max FROM flake_stats');
+		  $server{$kind}->safe_psql('postgres', 'SELECT waits, ahead_max FROM flakeid.stats');
 	}
 	last if !grep { $kept{$_} < $kept{honest} / 2 } @kinds;
 }

@@ -73,8 +73,8 @@ as('owner', 'ALTER SCHEMA public RENAME TO renamed');
 through('after ALTER SCHEMA ... RENAME');
 $node->safe_psql('shop', 'INSERT INTO renamed.orders (n) VALUES (0); INSERT INTO renamed.secret_orders (n) VALUES (0);
 	DELETE FROM renamed.orders WHERE n = 0; DELETE FROM renamed.secret_orders WHERE n = 0; REINDEX SCHEMA renamed');
-is($node->safe_psql('shop', q{SELECT value FROM renamed.flake_status WHERE name = 'can generate'}), 'yes', 'flake_status works');
-is($node->safe_psql('shop', 'SELECT count(*) > 10 FROM renamed.flake_layouts'), 't', 'flake_layouts works');
+is($node->safe_psql('shop', q{SELECT value FROM flakeid.status WHERE name = 'can generate'}), 'yes', 'flakeid.status works');
+is($node->safe_psql('shop', 'SELECT count(*) > 10 FROM flakeid.layouts'), 't', 'flakeid.layouts works');
 
 # A generator that is connected already goes on, with its keeper's functions under the same name.
 my $where = $node->connstr('shop') . ' user=generator';
@@ -83,14 +83,14 @@ ok(wait_until(sub { error_of($server) eq '' }), 'a generator gets a lease');
 as('owner', 'ALTER SCHEMA renamed RENAME TO renamed2');
 
 # No lock that everyone may take keeps nodes from those who want them.
-$node->safe_psql('shop', "SELECT renamed2.flake_lease_realm_set('fresh', nodes => 2)");
+$node->safe_psql('shop', "SELECT flakeid.lease_realm_set('fresh', nodes => 2)");
 my $session = $node->background_psql('shop', extra_params => [ '-U', 'application' ]);
 $session->query_safe(q{SELECT pg_advisory_lock(hashtextextended('flakeid realm ' || r, 0)) FROM unnest('{default,fresh}'::text[]) AS r});
 like(try('application', "BEGIN; $_; ROLLBACK"), qr/permission denied/, "an ordinary role has no right to $_")
   for 'SELECT FROM flakeid.lease_realm FOR KEY SHARE', 'LOCK TABLE flakeid.lease_realm IN ROW EXCLUSIVE MODE';
 is(try('generator', q{SET lock_timeout = '2min'; SELECT count(*) FROM flakeid.lease_acquire('fresh', 'g', '10 s', NULL, NULL)}), 1, 'a fresh node is given');
 $session->quit;
-my $renewed = 'SELECT coalesce(sum(renewals), 0) FROM renamed2.flake_leases';
+my $renewed = 'SELECT coalesce(sum(renewals), 0) FROM flakeid.leases';
 my $renewals = $node->safe_psql('shop', $renewed);
 ok(wait_until(sub { $node->safe_psql('shop', $renewed) > $renewals + 1 }), 'and renews it after the next renaming');
 
@@ -151,9 +151,9 @@ for my $user ($node->safe_psql('postgres', 'SELECT current_user'), 'application'
 	my $super = $user !~ /application|generator/;
 	$node->safe_psql('shop', "GRANT USAGE ON SCHEMA renamed2 TO PUBLIC");
 	is(as($user, $next), 't', "$user: an id");
-	is(as($user, "SELECT value FROM renamed2.flake_status WHERE name LIKE 'can generate'"), 'yes', "$user: flake_status") ;
-	as($user, 'SELECT pg_catalog.count(*) FROM renamed2.flake_layouts');
-	as($user, 'SELECT pg_catalog.count(*) FROM renamed2.flake_stats');
+	is(as($user, "SELECT value FROM flakeid.status WHERE name LIKE 'can generate'"), 'yes', "$user: flakeid.status") ;
+	as($user, 'SELECT pg_catalog.count(*) FROM flakeid.layouts');
+	as($user, 'SELECT pg_catalog.count(*) FROM flakeid.stats');
 	as($user, 'SELECT renamed2.flake_timestamp(5::pg_catalog.int8), renamed2.flake_floor(pg_catalog.now()), renamed2.flake_inspect(5::pg_catalog.int8)');
 	as($user, 'SELECT 5::pg_catalog.int8 OPERATOR(renamed2.<@) pg_catalog.tstzrange(pg_catalog.now(), NULL)');
 	next if $user eq 'application';
@@ -167,11 +167,11 @@ for my $user ($node->safe_psql('postgres', 'SELECT current_user'), 'application'
 	}
 	next if !$super;
 	as($user, q{
-		SELECT renamed2.flake_lease_realm_set('trapped'::pg_catalog.text, 3, '10 s'::pg_catalog.interval, '1 s'::pg_catalog.interval);
-		SELECT renamed2.flake_lease_begin_rest(); SELECT renamed2.flake_lease_end_rest(); SELECT renamed2.flake_lease_repair_clock();
-		SELECT renamed2.flake_lease_revoke('trapped'::pg_catalog.text, 0::pg_catalog.int4); SELECT renamed2.flake_lease_forget('-infinity'::pg_catalog.timestamptz);
-		SELECT pg_catalog.count(*) FROM renamed2.flake_leases;
-		SELECT renamed2.flake_raise_horizon('epoch'::pg_catalog.timestamptz); SELECT renamed2.flake_stats_reset()});
+		SELECT flakeid.lease_realm_set('trapped'::pg_catalog.text, 3, '10 s'::pg_catalog.interval, '1 s'::pg_catalog.interval);
+		SELECT flakeid.lease_begin_rest(); SELECT flakeid.lease_end_rest(); SELECT flakeid.lease_repair_clock();
+		SELECT flakeid.lease_revoke('trapped'::pg_catalog.text, 0::pg_catalog.int4); SELECT flakeid.lease_forget('-infinity'::pg_catalog.timestamptz);
+		SELECT pg_catalog.count(*) FROM flakeid.leases;
+		SELECT flakeid.raise_horizon('epoch'::pg_catalog.timestamptz); SELECT flakeid.stats_reset()});
 }
 through('among traps');
 $renewals = $node->safe_psql('shop', $renewed);

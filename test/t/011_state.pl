@@ -38,7 +38,7 @@ sub carried_out_at_once
 	survives($server, $draws, $what, sub {
 		$server->stop_clock($server->now);
 		accepted($server, $_, "$what: $_")
-		  for q{SELECT flake_raise_horizon(to_timestamp(plain_horizon / 1e6) + interval '1 s') FROM flakeid.state}, 'SELECT flake_next()', @sql;
+		  for q{SELECT flakeid.raise_horizon(to_timestamp(plain_horizon / 1e6) + interval '1 s') FROM flakeid.state}, 'SELECT flake_next()', @sql;
 		$server->move_clock(0);
 	});
 	return;
@@ -112,15 +112,15 @@ survives($server, $draws, 'whoever replaces the state', sub {
 	{
 		# More than the horizon has left of a layout with two ids a millisecond.
 		for my $draw (q{SELECT flake_next('time:41:1ms node:10 sequence:1') FROM generate_series(1, 6000)},
-			'SELECT flake_raise_horizon(clock_timestamp())', 'SELECT flake_repair_horizon()')
+			'SELECT flakeid.raise_horizon(clock_timestamp())', 'SELECT flakeid.repair_horizon()')
 		{
 			my $session = $server->connect;
-			$session->value(q{SELECT flake_raise_horizon(clock_timestamp() + '2 min')}) if $draw =~ /repair/;
+			$session->value(q{SELECT flakeid.raise_horizon(clock_timestamp() + '2 min')}) if $draw =~ /repair/;
 			my $answer = $session->run("BEGIN; $replace; $draw");
 			is($answer->{code}, '55000', "makes none: $replace; $draw");
 			like($answer->{message}, qr/transaction that replaces the durable state/, 'and is told why');
 			$session->run('ROLLBACK');
-			$session->value('SELECT flake_repair_horizon()') if $draw =~ /repair/;
+			$session->value('SELECT flakeid.repair_horizon()') if $draw =~ /repair/;
 		}
 	}
 }, alone => 1);
@@ -130,7 +130,7 @@ $server->value('postgres', 'CREATE DATABASE fresh');
 my $session = $server->connect('fresh');
 my $answer = $session->run('BEGIN; CREATE EXTENSION flakeid; SELECT flake_next()');
 is($answer->{code}, undef, 'CREATE EXTENSION and an id in one transaction') or diag $answer->{message};
-$answer = $session->run("SAVEPOINT a; $again; SELECT flake_raise_horizon(clock_timestamp() + '10 s')");
+$answer = $session->run("SAVEPOINT a; $again; SELECT flakeid.raise_horizon(clock_timestamp() + '10 s')");
 is($answer->{code}, '55000', 'what a savepoint brings back is replaced, too');
 $session->run("ROLLBACK TO a; SELECT flake_next(); COMMIT");
 survives($server, $draws, 'made in one transaction', sub { }, database => 'fresh');

@@ -16,12 +16,12 @@ my @node = map {
 	$node->start;
 	# Both hand out leases of the same nodes, under different rules.
 	$node->safe_psql('postgres', "CREATE EXTENSION flakeid; CREATE TABLE theirs (id int PRIMARY KEY, n int);
-		SELECT flake_lease_realm_set('default', max_ttl => '" . ($_ eq 'one' ? 1 : 2) . " h')");
+		SELECT flakeid.lease_realm_set('default', max_ttl => '" . ($_ eq 'one' ? 1 : 2) . " h')");
 	$node
 } qw(one two);
 
 sub sql { my ($node, $sql) = @_; return scalar $node->safe_psql('postgres', $sql) }
-sub acquire { my ($node, $holder) = @_; return sql($node, "SELECT node, token FROM flake_lease_acquire('default', '$holder', '1 h')") }
+sub acquire { my ($node, $holder) = @_; return sql($node, "SELECT node, token FROM flakeid.lease_acquire('default', '$holder', '1 h')") }
 my $state = "SELECT 'realm', r::text FROM flakeid.lease_realm AS r UNION ALL SELECT 'node', n::text FROM flakeid.lease_node AS n
 	UNION ALL SELECT 'history', h::text FROM flakeid.lease_history AS h ORDER BY 1, 2";
 
@@ -44,14 +44,14 @@ for my $what ('ALL TABLES', 'TABLES IN SCHEMA public, flakeid')
 		# Every kind of change, of rows that are there too, and one of a table of the user's own behind it.
 		$round++;
 		acquire($from, $case);
-		sql($from, "SELECT flake_lease_renew('$token{ $from->name }', '1 h')");
-		sql($from, "SELECT flake_lease_release(token, lease_start) FROM flake_lease_acquire('default', 'given back', '1 h', 700 + $round)");
-		sql($from, "SELECT flake_lease_realm_set('default', max_skew => '$round s');
-			SELECT flake_lease_realm_set('gone'); DELETE FROM flakeid.lease_realm WHERE realm = 'gone'");
+		sql($from, "SELECT flakeid.lease_renew('$token{ $from->name }', '1 h')");
+		sql($from, "SELECT flakeid.lease_release(token, lease_start) FROM flakeid.lease_acquire('default', 'given back', '1 h', 700 + $round)");
+		sql($from, "SELECT flakeid.lease_realm_set('default', max_skew => '$round s');
+			SELECT flakeid.lease_realm_set('gone'); DELETE FROM flakeid.lease_realm WHERE realm = 'gone'");
 		sql($from, "INSERT INTO theirs VALUES ($round)");
 		ok(wait_until(sub { sql($to, "SELECT count(*) FROM theirs WHERE id = $round") == 1 }), "$case: other tables arrive");
 		is(sql($to, $state), $before, 'and leases are as they were');
-		is(sql($to, "SELECT flake_lease_renew('$token{ $to->name }', '1 h') > now()"), 't', 'and can be renewed');
+		is(sql($to, "SELECT flakeid.lease_renew('$token{ $to->name }', '1 h') > now()"), 't', 'and can be renewed');
 		is(sql($to, q{SELECT sum(n.value::int) FROM pg_stat_subscription_stats AS s, jsonb_each_text(to_jsonb(s)) AS n WHERE n.key ~ 'error_count$'}),
 			0, 'the subscription met no error');
 
@@ -60,7 +60,7 @@ for my $what ('ALL TABLES', 'TABLES IN SCHEMA public, flakeid')
 		{
 			sql($from, 'TRUNCATE flakeid.lease_node, flakeid.lease_history; INSERT INTO theirs VALUES (99)');
 			ok(wait_until(sub { sql($to, 'SELECT count(*) FROM theirs WHERE id = 99') == 1 }), 'a TRUNCATE stops no subscription');
-			like(error_of($_, "SELECT flake_lease_acquire('default', 'after', '10 s')"), qr/hands out no leases before/, $_->name . ' rests after it')
+			like(error_of($_, "SELECT flakeid.lease_acquire('default', 'after', '10 s')"), qr/hands out no leases before/, $_->name . ' rests after it')
 			  for @node;
 		}
 		sql($to, 'DROP SUBSCRIPTION everything');

@@ -68,7 +68,7 @@ sub written_there
 	my $leases = q{SELECT lease_rest || ' ' || lease_hold FROM flakeid.state};
 	my $rest = $to->value('d1', $leases);
 	$from->value('d1', "INSERT INTO flakeid.restored VALUES ('plain horizon', $horizon), ('lease hold', 600)");
-	$from->value('d1', "SELECT flake_lease_realm_set('r$rows', 64)");
+	$from->value('d1', "SELECT flakeid.lease_realm_set('r$rows', 64)");
 	wait_for($to, "SELECT count(*) >= $before + 2 FROM flakeid.restored", "$what: rows of a dump arrive");
 	arrives($from, $to, $what);
 	is($to->value('d1', $leases), $rest, "$what: but say nothing about leases");

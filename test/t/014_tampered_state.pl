@@ -73,7 +73,7 @@ sub found
 	is($answer->{message}, 'the horizon of database "d1" is lost', "$what: that says so");
 	my ($hint) = ($answer->{hint} // '') =~ /^Run (.*;) as a superuser, /;
 	ok($hint, "$what: and what to do");
-	refused($server, $_, 'XX001', "$what: $_") for 'SELECT flake_repair_horizon()', 'SELECT * FROM flakeid.dumped()';
+	refused($server, $_, 'XX001', "$what: $_") for 'SELECT flakeid.repair_horizon()', 'SELECT * FROM flakeid.dumped()';
 	accepted($server, $_, "$what: $_") for split /(?<=;) /, $hint;
 	is($server->value('d1', q{SELECT lease_hold || ' ' || (lease_rest > 0)::text FROM flakeid.state}), '172800 true', "$what: leases rest");
 	is($draws->draw($server->connect('d1'), 1000)->{code}, undef, "$what: ids go on");

@@ -22,7 +22,7 @@ my $node = server('random', "flakeid.when_ahead = 'error'", "log_min_messages = 
 my @numbers = (0, 1, -1, 2, 7, 63, 64, 1023, 1024, 32767, 2147483647, -2147483648);
 my @large = (9223372036854775807, '-9223372036854775808', 9007199254740993, 1 << 62);
 my @moments = qw(now epoch infinity -infinity 294276-12-31 4714-12-01BC 2010-11-04 2039-01-01 4253-05-31);
-my $presets = $node->safe_psql('postgres', 'SELECT string_agg(name, \' \') FROM flake_layouts');
+my $presets = $node->safe_psql('postgres', 'SELECT string_agg(name, \' \') FROM flakeid.layouts');
 my @texts = ('', split(/ /, $presets), 'time:41:1ms node:10 sequence:12', 'time:62:1us sequence:1', 'time:1:1d sequence:1',
 	'back:3 time:38:1ms sequence:8 epoch=2020-01-01 cipher=sparx64', 'base2', 'base32hex', 'base58', 'base62', 'base64url',
 	'default', 'plain horizon', 'back horizon', 'lease hold', 'node', '%s%n', 'x' x 9000, "\x{c3}\x{a9}" x 300, "a'b\\c\n");

@@ -43,7 +43,7 @@ for my $first ('SELECT 1', 'SELECT flake_next()')
 is(refusal($node, "SET flakeid.node = '100-200'; SELECT flake_next('$wide')"), '', 'the node of another part of the bits');
 like(refusal($node, "SET flakeid.node = '30-200'; SELECT flake_next('$wide')"), qr/^55000: layout ".*" can make the same ids as flakeid\.layout/,
 	'all nodes of a span count');
-is($node->safe_psql('postgres', q{SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM flake_layouts WHERE alive AND name NOT LIKE 'rand%'
+is($node->safe_psql('postgres', q{SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM flakeid.layouts WHERE alive AND name NOT LIKE 'rand%'
 	AND CASE WHEN alive THEN flake_next(name) IS NULL END}, extra_params => [ '-U', 'ordinary' ]), '', 'an ordinary role draws with every preset');
 
 # Two databases, both of which are configured: the second one is told which other is in its way.

@@ -90,7 +90,7 @@ sub difference
 }
 
 my $node = server('main');
-my $version = $node->safe_psql('postgres', 'SELECT flakeid_version()');
+my $version = $node->safe_psql('postgres', 'SELECT flakeid.version()');
 is($version, $node->safe_psql('postgres', q{SELECT default_version FROM pg_available_extensions WHERE name = 'flakeid'}), 'the version of the library');
 
 chomp(my $share = (run_command([ 'pg_config', '--sharedir' ]))[0]);

@@ -1,4 +1,4 @@
-# flake_status asks what a draw asks: in every state that refuses ids it gives the error of
+# flakeid.status asks what a draw asks: in every state that refuses ids it gives the error of
 # flake_next(), and issues nothing itself.
 use strict;
 use warnings;
@@ -12,14 +12,14 @@ use Torture::Server;
 my $two_days = 2 * 86400;
 my $narrow = 'time:41:1ms node:10 sequence:1';
 
-# What flake_status says and what flake_next() does, in one statement that others can hold up
+# What flakeid.status says and what flake_next() does, in one statement that others can hold up
 my $both = q{CREATE FUNCTION both_answers() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	said text;
 	done text := 'yes';
 BEGIN
 	PERFORM pg_advisory_lock_shared(1);
-	said := value FROM flake_status WHERE name = 'can generate';
+	said := value FROM flakeid.status WHERE name = 'can generate';
 	BEGIN
 		PERFORM flake_next();
 	EXCEPTION WHEN OTHERS THEN
@@ -56,8 +56,8 @@ my $server = created(name => 'main', conf => "flakeid.max_ahead = '1s'\n");
 my $session = $server->connect;
 agree($session, qr/^yes$/, 'all is well');
 my $word = $session->value('SELECT flake_next()');
-$session->value(q{SELECT value FROM flake_status WHERE name = 'can generate'}) for 1 .. 20;
-is($session->value('SELECT issued FROM flake_stats'), 2, 'flake_status issues nothing');
+$session->value(q{SELECT value FROM flakeid.status WHERE name = 'can generate'}) for 1 .. 20;
+is($session->value('SELECT issued FROM flakeid.stats'), 2, 'flakeid.status issues nothing');
 
 # What follows from the settings
 for my $state (
@@ -91,7 +91,7 @@ agree($burst, qr/^yes$/, 'a wait is no refusal');
 $server->set_clock($two_days);
 agree($session, qr/^no: the wall clock ran ahead of the uptime clock by/, 'a leap past max_leap');
 agree($server->connect, qr/^no: the wall clock ran ahead of the uptime clock by/, 'a leap, in a new session');
-$server->value('d1', 'SELECT flake_accept_clock()');
+$server->value('d1', 'SELECT flakeid.accept_clock()');
 agree($session, qr/^yes$/, 'a leap that was accepted');
 $server->set_clock(0);
 agree($session, qr/^no: the next id of node # lies/, 'the word two days ahead');
@@ -105,7 +105,7 @@ $standby->stop;
 $server->stop;
 $server->start;
 agree($server->connect, qr/^no: the horizon of database "d#" lies/, 'the horizon two days ahead after a restart');
-$server->value('d1', 'SELECT flake_repair_horizon()');
+$server->value('d1', 'SELECT flakeid.repair_horizon()');
 agree($server->connect, qr/^yes$/, 'a horizon that was repaired');
 
 # A refused setting of the coordinator
@@ -124,7 +124,7 @@ agree($server->connect, qr/^no: .*flakeid\.coordinator/, 'a coordinator that is 
 
 # Leases
 my $coordinator = created(name => 'coordinator');
-$coordinator->value('d1', q{SELECT flake_lease_realm_set('default', 1024, '1 h', '5 s')}); # no renewal while this runs
+$coordinator->value('d1', q{SELECT flakeid.lease_realm_set('default', 1024, '1 h', '5 s')}); # no renewal while this runs
 set_coordinator($server, "host=$coordinator->{dir}/nowhere dbname=d1 user=postgres");
 $server->stop;
 $server->start;
@@ -142,7 +142,7 @@ kill 'HUP', $generator->{pid};
 my $limit = time + 180;
 while (time < $limit)
 {
-	my $given = $coordinator->value('d1', 'SELECT count(*) FROM flake_leases') > 0;
+	my $given = $coordinator->value('d1', 'SELECT count(*) FROM flakeid.leases') > 0;
 	last if !$leased->run('SELECT flake_next()')->{code} && $given;
 	sleep 0.05;
 }
@@ -151,7 +151,7 @@ answers_agree($unleased->receive->{rows}[0][0], qr/^no: ids are made with leases
 agree($leased, qr/^yes$/, 'a lease that is held');
 
 # The end of a lease that nobody renews
-my $end = $coordinator->value('d1', 'SELECT extract(epoch FROM max(lease_end)) FROM flake_leases');
+my $end = $coordinator->value('d1', 'SELECT extract(epoch FROM max(lease_end)) FROM flakeid.leases');
 $coordinator->kill_all;
 $generator->stop_clock($end - 1);
 $leased->run('SELECT flake_next() FROM generate_series(1, 4000)');

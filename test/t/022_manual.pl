@@ -1,4 +1,4 @@
-# The tables of the reference are those that doc/dev/reference makes of the catalogs; it names what flake_status shows, and
+# The tables of the reference are those that doc/dev/reference makes of the catalogs; it names what flakeid.status shows, and
 # the page of leases tells the defaults of their settings. (test/rules.d/manual.t compares what shows without a server.)
 use strict;
 use warnings;
@@ -20,8 +20,8 @@ is($node->safe_psql('postgres', q{SELECT datname FROM pg_database WHERE datname 
 is($node->safe_psql('postgres', q{SELECT to_regrole('flakeid_generator')}), '', 'and no role');
 
 my $views = slurp_file(source_dir() . '/doc/reference/views.md');
-none('the rows of flake_status are told', grep { $views !~ /^\| `\Q$_\E`/m } split /\n/,
-	$node->safe_psql('postgres', q{SELECT name FROM flake_status WHERE name !~ '^flakeid[.]'}));
+none('the rows of flakeid.status are told', grep { $views !~ /^\| `\Q$_\E`/m } split /\n/,
+	$node->safe_psql('postgres', q{SELECT name FROM flakeid.status WHERE name !~ '^flakeid[.]'}));
 
 my %default = map { my ($name, $default, $unit) = split /\|/, $_, -1; ($name => $default . $unit) } split /\n/, $node->safe_psql('postgres', q{
 	SELECT FROM flake_next() \g /dev/null

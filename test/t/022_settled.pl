@@ -50,7 +50,7 @@ sub sessions_hold
 			my $id = $answer->{rows}[0][0];
 			$writer->value($then) if $then;
 			is(held($poller, $id), 'held', "$with: $what holds the mark");
-			is($poller->value("SELECT concat_ws(' ', pid, usename, database, lowest_id) FROM flake_unsettled"),
+			is($poller->value("SELECT concat_ws(' ', pid, usename, database, lowest_id) FROM flakeid.unsettled"),
 				"$writer->{pid} postgres d1 $id", "$with: the view names it");
 			$writer->value($end);
 			is(held($poller, $id), 'settled', "$with: and after $end not");
@@ -141,7 +141,7 @@ sub workers_hold
 		my $plan = $leader->run('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT flake_next()');
 		like(join("\n", map { $_->[0] } @{ $plan->{rows} }), qr/Workers Launched: 1/, "$with: a worker draws");
 		is(held($poller, $id), 'held', "$with: for its leader");
-		is($poller->value('SELECT pid FROM flake_unsettled'), $leader->{pid}, "$with: whom the view names");
+		is($poller->value('SELECT pid FROM flakeid.unsettled'), $leader->{pid}, "$with: whom the view names");
 		$leader->value("SET LOCAL $setting = off; CREATE TABLE of_worker ()");
 		$leader->value($end =~ /PREPARE/ ? "$end 'of_worker'" : $end);
 		is(held($poller, $id), $end =~ /PREPARE/ ? 'held' : 'settled', "$with: until $end");
@@ -162,7 +162,7 @@ sub prepared_hold
 		my $id = $writer->value('INSERT INTO t VALUES (DEFAULT) RETURNING id');
 		$writer->value(q{PREPARE TRANSACTION 'first'});
 		is(held($poller, $id), 'held', "$with: a prepared transaction holds the mark");
-		is($poller->value(q{SELECT concat_ws(' ', coalesce(pid, 0), usename, gid, lowest_id) FROM flake_unsettled}),
+		is($poller->value(q{SELECT concat_ws(' ', coalesce(pid, 0), usename, gid, lowest_id) FROM flakeid.unsettled}),
 			"0 postgres first $id", "$with: the view names it");
 		$reader->value('BEGIN ISOLATION LEVEL REPEATABLE READ');
 		$reader->value('SELECT count(*) FROM t');
@@ -185,7 +185,7 @@ sub prepared_hold
 	}
 	my $last = $writer->value('SELECT flake_next()');
 	is($poller->value('SELECT flake_settled()'), $last + 1, "$with: a hundred leave nothing");
-	is($poller->value('SELECT count(*) FROM flake_unsettled'), 0, "$with: as the view says");
+	is($poller->value('SELECT count(*) FROM flakeid.unsettled'), 0, "$with: as the view says");
 
 	# A failed PREPARE TRANSACTION
 	$writer->value('BEGIN');
@@ -207,7 +207,7 @@ sub prepared_hold
 		my $answer = $poller->run('SELECT flake_settled()');
 		is($answer->{code}, '55000', "$with: after a restart there is no mark");
 		is($answer->{detail}, q{They are 'it''s old'.}, "$with: the error names it");
-		is($poller->value(q{SELECT concat_ws(' ', gid, coalesce(lowest_id::text, '-')) FROM flake_unsettled}), q{it's old -}, "$with: as the view does");
+		is($poller->value(q{SELECT concat_ws(' ', gid, coalesce(lowest_id::text, '-')) FROM flakeid.unsettled}), q{it's old -}, "$with: as the view does");
 		$writer->value('BEGIN');
 		my $new = $writer->value('INSERT INTO t VALUES (DEFAULT) RETURNING id');
 		$writer->value(q{PREPARE TRANSACTION 'new'});
@@ -229,7 +229,7 @@ sub others_hold_nothing
 	$elsewhere->value('CREATE TABLE elsewhere AS SELECT flake_next() AS id');
 	my $last = $writer->value('SELECT flake_next()');
 	is($poller->value('SELECT flake_settled()'), $last + 1, "$with: another database's sessions hold nothing");
-	is($poller->value('SELECT count(*) FROM flake_unsettled'), 0, "$with: and are not in the view");
+	is($poller->value('SELECT count(*) FROM flakeid.unsettled'), 0, "$with: and are not in the view");
 	$elsewhere->value('COMMIT');
 
 	# Words that an idle session has reserved are given up.
@@ -242,9 +242,9 @@ sub others_hold_nothing
 	# Somebody else's transaction shows as in pg_stat_activity.
 	$writer->value('BEGIN; SELECT flake_next()');
 	$server->value('postgres', q{DO $$ BEGIN CREATE ROLE clerk; EXCEPTION WHEN duplicate_object THEN NULL; END $$});
-	is($server->connect->value(q{SET ROLE clerk; SELECT concat_ws(' ', pid, usename, since, lowest_id) FROM flake_unsettled}),
+	is($server->connect->value(q{SET ROLE clerk; SELECT concat_ws(' ', pid, usename, since, lowest_id) FROM flakeid.unsettled}),
 		"$writer->{pid} postgres", "$with: without what others may not see");
-	is($server->connect->value(q{SET ROLE pg_read_all_stats; SELECT count(since) + count(lowest_id) FROM flake_unsettled}), 2, "$with: which monitors may");
+	is($server->connect->value(q{SET ROLE pg_read_all_stats; SELECT count(since) + count(lowest_id) FROM flakeid.unsettled}), 2, "$with: which monitors may");
 	$writer->value('COMMIT');
 	return;
 }
@@ -264,7 +264,7 @@ sub nodes
 	$server->stop_clock($server->now);
 	$writer->value('BEGIN');
 	my $first = $writer->value('SELECT min(id) FROM (SELECT flake_next() AS id FROM generate_series(1, 60) OFFSET 0) AS drawn');
-	is($poller->value('SELECT count(*) || \' \' || count(lowest_id) FROM flake_unsettled'), '9 8', "$with: eight nodes and others");
+	is($poller->value('SELECT count(*) || \' \' || count(lowest_id) FROM flakeid.unsettled'), '9 8', "$with: eight nodes and others");
 	is(held($poller, $first), 'held', "$with: a span holds the mark");
 	my $last = $writer->value('INSERT INTO t SELECT id FROM (SELECT flake_next() AS id FROM generate_series(1, 2) OFFSET 0) AS drawn RETURNING id');
 	is(held($poller, $last), 'held', "$with: its further nodes too");
@@ -313,7 +313,7 @@ for my $setup ([ 0, 2000 ], [ 1, 2000 ], [ 0, 20 ], [ 1, 20 ])
 		close $line;
 		$standby->start;
 		is($standby->connect('d1')->run('SELECT flake_settled()')->{code}, '55000', "$with: a standby has no mark");
-		is($standby->value('d1', 'SELECT count(*) FROM flake_unsettled'), 0, "$with: nor holders");
+		is($standby->value('d1', 'SELECT count(*) FROM flakeid.unsettled'), 0, "$with: nor holders");
 		$standby->stop;
 	}
 	$server->drop;

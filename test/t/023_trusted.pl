@@ -49,9 +49,9 @@ is( $node->safe_psql('shop', qq{
 		WHEN type ~ 'view|table' THEN has_table_privilege('owner', objid, 'SELECT') <> has_table_privilege('stranger', objid, 'SELECT')
 			OR has_table_privilege('owner', objid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') END}),
 	'', 'his rights on its objects are those of everybody');
-for my $sql ('SELECT flake_raise_horizon(now())', 'SELECT flake_repair_horizon()', 'SELECT flake_accept_clock()', 'SELECT flake_stats_reset()', 'SELECT flakeid.state_now()',
-	q{INSERT INTO flakeid.restored VALUES ('plain horizon', 1)}, q{SELECT flake_lease_realm_set('default')}, q{SELECT flake_lease_acquire('default', 'me', '10 s')},
-	q{SELECT flakeid.lease_acquire('default', 'me', '10 s', NULL, NULL)}, 'SELECT flake_lease_begin_rest()', 'SELECT flake_decrypt(1)', 'SELECT flake_encrypt(1)', 'SELECT * FROM flake_leases',
+for my $sql ('SELECT flakeid.raise_horizon(now())', 'SELECT flakeid.repair_horizon()', 'SELECT flakeid.accept_clock()', 'SELECT flakeid.stats_reset()', 'SELECT flakeid.state_now()',
+	q{INSERT INTO flakeid.restored VALUES ('plain horizon', 1)}, q{SELECT flakeid.lease_realm_set('default')}, q{SELECT flakeid.lease_acquire('default', 'me', '10 s')},
+	q{SELECT flakeid.lease_acquire('default', 'me', '10 s', NULL, NULL)}, 'SELECT flakeid.lease_begin_rest()', 'SELECT flake_decrypt(1)', 'SELECT flake_encrypt(1)', 'SELECT * FROM flakeid.leases',
 	q{SELECT flake_next('time:40:1ms node:10 sequence:13')}, 'SELECT flake_next() \g /dev/null' . "\nSET flakeid.node = 5", q{ALTER DATABASE shop SET flakeid.node = 5}, 'ALTER ROLE owner SET flakeid.max_ahead = 1000')
 {
 	like(refused('owner', $sql), qr/^42501: /, "not his: $sql");
@@ -65,7 +65,7 @@ as('owner', 'DROP EXTENSION flakeid CASCADE; DROP SCHEMA mine CASCADE');
 is($node->safe_psql('shop', q{SELECT count(*) FROM pg_proc WHERE proname = 'own'}), '0', 'and is dropped with it');
 
 # What stands where an object of ours is to stand, above all what is not finished and would become ours, is refused.
-for my $sql ('CREATE SCHEMA flakeid', 'CREATE TYPE flake AS (a int)', 'CREATE FUNCTION flake_next() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE VIEW flake_stats AS SELECT 1',
+for my $sql ('CREATE SCHEMA flakeid', 'CREATE TYPE flake AS (a int)', 'CREATE FUNCTION flake_next() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE VIEW flakeid.stats AS SELECT 1',
 	'CREATE FUNCTION f(bigint, tstzrange) RETURNS bool LANGUAGE sql AS $$ SELECT true $$; CREATE OPERATOR %% (LEFTARG = bigint, RIGHTARG = tstzrange, FUNCTION = f, COMMUTATOR = @>)')
 {
 	like(refused('owner', "BEGIN; $sql; CREATE EXTENSION flakeid; ROLLBACK"), qr/^(42|55)\w{3}: /, "refused after $sql");
@@ -78,7 +78,7 @@ as('owner', 'DROP EXTENSION flakeid');
 $node->safe_psql('postgres', 'CREATE ROLE flakeid_generator');
 as('owner', 'CREATE EXTENSION flakeid');
 is($node->safe_psql('shop', q{SELECT string_agg(routine_schema || '.' || routine_name, ' ' ORDER BY (routine_schema || '.' || routine_name) COLLATE "C") FROM information_schema.routine_privileges WHERE grantee = 'flakeid_generator'}),
-	'flakeid.lease_acquire flakeid.lease_release flakeid.lease_renew public.flake_lease_acquire public.flake_lease_release public.flake_lease_renew', 'with the role, what generators call');
+	'flakeid.lease_acquire flakeid.lease_release flakeid.lease_renew flakeid.lease_acquire flakeid.lease_release flakeid.lease_renew', 'with the role, what generators call');
 
 # No id twice: he draws, ahead of the clock too, drops and creates, also with his whole schema, and the server crashes.
 as('owner', 'CREATE SCHEMA kept; CREATE TABLE kept.ids (id bigint)');

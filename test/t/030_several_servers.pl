@@ -78,7 +78,7 @@ $running->{stderr} = '';
 $running->query('SELECT flake_next() > 0');
 like($running->{stderr}, qr/ERROR:  \Q$never_set/, 'the running session stops as well');
 is(refusal($server, 'SELECT flake_next()', database => 'elsewhere'), '', 'other databases go on');
-is($server->safe_psql('postgres', "SELECT value FROM flake_status WHERE name = 'can generate'"), "no: $never_set", 'flake_status says so');
+is($server->safe_psql('postgres', "SELECT value FROM flakeid.status WHERE name = 'can generate'"), "no: $never_set", 'flakeid.status says so');
 is(refusal($server, 'SELECT flake_timestamp(1)'), '', 'reading needs no node');
 pasted($own =~ s/.*?: //r);
 is($server->safe_psql('postgres', 'SELECT flake_node(flake_next())'), '1', 'the line pasted');

@@ -91,7 +91,7 @@ is($new->safe_psql('bare', 'SELECT count(*) FROM orders'), '0', 'and no ids');
 $new->safe_psql('used', "CREATE EXTENSION flakeid; SET flakeid.secret_file = '$another'; SELECT flake_next()::flake_sealed::text");
 like(restored('used'), qr/ERROR:  key 0 is not the one.*\nDETAIL:  The dump that is restored comes from another secret/, 'a database that has another key says so');
 like(refusal($new, "SET flakeid.secret_file = '$another'; SELECT flake_next()::flake_sealed::text", database => 'used'), $other_key, 'and stops');
-$new->safe_psql('used', 'SELECT flake_accept_secret()');
+$new->safe_psql('used', 'SELECT flakeid.accept_secret()');
 is(refusal($new, "SET flakeid.secret_file = '$another'; SELECT flake_next()::flake_sealed::text", database => 'used'), '', 'until a superuser says which is right');
 
 # A plain dump for elsewhere

@@ -1,4 +1,4 @@
-# flake_nodes(): which server has which node, and what is wrong with it.
+# flakeid.nodes(): which server has which node, and what is wrong with it.
 use strict;
 use warnings;
 
@@ -16,10 +16,10 @@ $one->start;
 $one->safe_psql('postgres', 'CREATE EXTENSION flakeid');
 my $two = server('two', 'wal_level = logical');
 
-my $snowflake = $one->safe_psql('postgres', q{SELECT layout_text FROM flake_layout('snowflake')});
-my $tsid = $one->safe_psql('postgres', q{SELECT layout_text FROM flake_layout('tsid')});
+my $snowflake = $one->safe_psql('postgres', q{SELECT layout_text FROM flakeid.describe('snowflake')});
+my $tsid = $one->safe_psql('postgres', q{SELECT layout_text FROM flakeid.describe('tsid')});
 
-# Rows of flake_nodes: nodes, setting, standby, problem, with the names of servers in the place of
+# Rows of flakeid.nodes: nodes, setting, standby, problem, with the names of servers in the place of
 # what they call themselves. A machine that stalls may leave a server no time to answer: then another time.
 sub nodes
 {
@@ -29,7 +29,7 @@ sub nodes
 	my $rows;
 	for (1 .. 10)
 	{
-		$rows = $server->safe_psql('postgres', "SELECT server, nodes, setting, standby, problem FROM flake_nodes($of)", @params);
+		$rows = $server->safe_psql('postgres', "SELECT server, nodes, setting, standby, problem FROM flakeid.nodes($of)", @params);
 		last if $rows !~ /it did not answer in time/;
 	}
 	for my $known (@{ $params{known} // [ $one, $two ] })
@@ -51,7 +51,7 @@ sub configure
 my ($to_one, $to_two) = map { $_->connstr('postgres') =~ s/'/''/gr } $one, $two;
 
 is(nodes($one), 'one|1|1|f|', 'a lone server');
-is($one->safe_psql('postgres', 'SELECT layout FROM flake_nodes()'), $snowflake, 'with the layout in its normal text');
+is($one->safe_psql('postgres', 'SELECT layout FROM flakeid.nodes()'), $snowflake, 'with the layout in its normal text');
 is(nodes($two), 'two|0|0|f|', 'one whose node was never set');
 is(nodes($one, [$to_two]), "one|1|1|f|\ntwo|0|0|f|flakeid.node was never set", 'two: it is told');
 is(nodes($two, [$to_one]), "two|0|0|f|flakeid.node was never set\none|1|1|f|", 'from the other side too');
@@ -64,7 +64,7 @@ configure($two, q{flakeid.node = '2-2147483647'});
 is(nodes($one, [$to_two]), "one|1|1|f|\ntwo|2-2147483647|2-2147483647|f|", 'one outside');
 configure($two, qq{flakeid.node = 2\nflakeid.layout = 'tsid'});
 is(nodes($one, [$to_two]), "one|1|1|f|\ntwo|2|2|f|another flakeid.layout than one", 'another layout');
-ok($one->poll_query_until('postgres', "SELECT layout FROM flake_nodes(ARRAY['$to_two']) OFFSET 1", $tsid), 'which is told');
+ok($one->poll_query_until('postgres', "SELECT layout FROM flakeid.nodes(ARRAY['$to_two']) OFFSET 1", $tsid), 'which is told');
 configure($two, qq{flakeid.node = 'auto'\nflakeid.layout = 'snowflake'});
 like(nodes($one, [$to_two]), qr/^two\|\|auto\|f\|flakeid\.node is auto, which is for servers with a coordinator/m, 'a server without a node');
 configure($two, 'flakeid.node = 2');
@@ -120,9 +120,9 @@ $two->safe_psql('postgres', 'ALTER SUBSCRIPTION s OWNER TO CURRENT_USER');
 # Who may ask whom
 $two->safe_psql('postgres', 'CREATE ROLE monitor LOGIN IN ROLE pg_monitor; CREATE ROLE ordinary LOGIN');
 is(nodes($two, undef, user => 'monitor'), nodes($two), 'pg_monitor is told of the servers that are known');
-is(refusal($two, 'SELECT flake_nodes(ARRAY[$$host=/tmp$$])', user => 'monitor'), '42501: permission denied for function flake_nodes', 'and sends nobody anywhere');
+is(refusal($two, 'SELECT flakeid.nodes(ARRAY[$$host=/tmp$$])', user => 'monitor'), '42501: permission denied for function nodes', 'and sends nobody anywhere');
 is(refusal($two, "SELECT $_", user => 'ordinary'), '42501: permission denied for function ' . ($_ =~ /^(?:flakeid\.)?(\w+)/)[0], "others: not $_")
-  for 'flake_nodes()', 'flake_nodes(ARRAY[$$x$$])', 'flakeid.nodes(ARRAY[$$x$$])', 'flakeid.ask_node($$x$$)';
+  for 'flakeid.nodes()', 'flakeid.nodes(ARRAY[$$x$$])', 'flakeid.nodes(ARRAY[$$x$$])', 'flakeid.ask_node($$x$$)';
 $two->safe_psql('postgres', 'ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s');
 
 $_->stop for $one, $two;

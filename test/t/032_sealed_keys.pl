@@ -118,7 +118,7 @@ is($node->safe_psql('postgres', "SELECT n FROM orders WHERE id = '$oldest'"), 1,
 write_file($file, "1 ffffffffffffffffffffffffffffffff\n");
 $node->restart;
 like(refusal($node, 'SELECT max(id) FROM orders'), qr/^55000: key 1 is not the one that sealed ids of this database were made with/, 'another secret after a restart');
-$node->safe_psql('postgres', 'SELECT flake_accept_secret()');
+$node->safe_psql('postgres', 'SELECT flakeid.accept_secret()');
 is(refusal($node, 'SELECT max(id) FROM orders'), '', 'until a superuser accepts it');
 
 $node->stop;

@@ -125,7 +125,7 @@ situation('a full layout');
 $hint = refused("SELECT flake_next('uidgenerator')", qr/^2200H: layout "uidgenerator" has been full since .*\ndetail: .* makes ids again that this layout made/);
 my ($successor) = $hint =~ /for new tables, such as the preset (\w+);/;
 goes("CREATE TABLE t (id flake DEFAULT flake_next('$successor')); INSERT INTO t DEFAULT VALUES");
-is($node->safe_psql($database, "SELECT 'uidgenerator' = ANY (repeats) FROM flake_layouts WHERE name = '$successor'"), 't', 'the column that it names tells why for new tables only');
+is($node->safe_psql($database, "SELECT 'uidgenerator' = ANY (repeats) FROM flakeid.layouts WHERE name = '$successor'"), 't', 'the column that it names tells why for new tables only');
 
 situation('the floor of an enciphered layout');
 $set_secret->();
@@ -145,14 +145,14 @@ my ($inspect) = $hint =~ /as in (flake_inspect\(id, '\w+'\))/;
 goes("SELECT $inspect FROM (SELECT flake_next()::bigint AS id) AS s");
 
 situation('a text that is no layout');
-$hint = refused("SELECT flake_layout('snow')", qr/^22023: invalid layout "snow"/);
+$hint = refused("SELECT flakeid.describe('snow')", qr/^22023: invalid layout "snow"/);
 my ($example) = $hint =~ /such as "(.*)"/;
-goes("SELECT flake_layout('$example')");
+goes("SELECT flakeid.describe('$example')");
 
 situation('an epoch without its unit');
-$hint = refused("SELECT flake_layout('time:41:1ms node:10 sequence:12 epoch=1288834974')", qr/^22023: invalid layout/);
+$hint = refused("SELECT flakeid.describe('time:41:1ms node:10 sequence:12 epoch=1288834974')", qr/^22023: invalid layout/);
 my ($epoch) = $hint =~ /For seconds write (epoch=\w+)/;
-goes("SELECT flake_layout('time:41:1ms node:10 sequence:12 $epoch')");
+goes("SELECT flakeid.describe('time:41:1ms node:10 sequence:12 $epoch')");
 
 situation('a node that the layout does not have');
 $hint = refused("SET flakeid.node = 5000; SELECT flake_next()", qr/^22003: node 5000 is out of range/, detail => 1);
@@ -223,7 +223,7 @@ $node->safe_psql($database, q{LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
 $node->restart;
 
 situation('a horizon that lies ahead of the clock');
-$node->safe_psql($database, q{SELECT flake_raise_horizon(now() + interval '2 days')});
+$node->safe_psql($database, q{SELECT flakeid.raise_horizon(now() + interval '2 days')});
 $hint = refused('SELECT flake_next()', qr/^55000: the horizon of database "$database" lies \d+\.\d+ s ahead of the clock/);
 paste($hint, qr/(ALTER SYSTEM .*?;) (SELECT .*?;)/);
 $node->restart;
@@ -248,7 +248,7 @@ situation('a server that is one of several');
 $node->safe_psql($database, q{CREATE SUBSCRIPTION s CONNECTION 'dbname=nothing' PUBLICATION p WITH (connect = false)});
 $hint = refused('SELECT flake_next()', qr/^55000: this server is one of several, and flakeid.node was never set/);
 paste($hint, qr/of its own: (ALTER SYSTEM .*?;) (SELECT .*?;)/);
-$node->poll_query_until($database, q{SELECT flakeid_version() <> '' AND current_setting('flakeid.node') = '1'});
+$node->poll_query_until($database, q{SELECT flakeid.version() <> '' AND current_setting('flakeid.node') = '1'});
 goes('SELECT flake_next()');
 $node->safe_psql($database, q{ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s; LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
 $node->reload;
@@ -275,11 +275,11 @@ $node->safe_psql($database, "$end 'mine'");
 goes('SELECT flake_settled()');
 
 # Leases
-my $acquire = q{SELECT flake_lease_acquire('default', 'me', '60 s')};
+my $acquire = q{SELECT flakeid.lease_acquire('default', 'me', '60 s')};
 situation('a coordinator that rests');
-$node->safe_psql($database, 'SELECT flake_lease_begin_rest()');
+$node->safe_psql($database, 'SELECT flakeid.lease_begin_rest()');
 $hint = refused($acquire, qr/^55000: the coordinator hands out no leases before/);
-paste($hint, qr/(SELECT flake_lease_end_rest\(\))/);
+paste($hint, qr/(SELECT flakeid.lease_end_rest\(\))/);
 goes($acquire);
 
 situation('a realm that is not there');

@@ -78,10 +78,10 @@ $session->query_safe('COMMIT');
 $session->quit;
 
 # What goes wrong shows.
-$server->safe_psql('postgres', q{SELECT flake_raise_horizon(now() + interval '1 d')});
+$server->safe_psql('postgres', q{SELECT flakeid.raise_horizon(now() + interval '1 d')});
 cmp_ok((rows($server, 'flakeid_horizon'))[0]{ahead_seconds}, '>', 80000, 'a horizon far ahead');
 is((rows($server, 'flakeid_generator'))[0]{ready}, 0, 'an error of flake_next()');
-$server->safe_psql('postgres', 'SELECT flake_repair_horizon()');
+$server->safe_psql('postgres', 'SELECT flakeid.repair_horizon()');
 $coordinator->stop;
 ok(wait_until(sub { (rows($server, 'flakeid_coordinator'))[0]{away_seconds} > 0 }), 'a coordinator that is away');
 ok(wait_until(sub { (rows($server, 'flakeid_lease'))[0]{left_seconds} <= 0 }), 'a lease that ended');

@@ -62,23 +62,23 @@ for my $i (0 .. $#running)
 	add_ids($coordinator, $printed[$i]);
 }
 leases_hold($coordinator, 'servers and programs', $each * @running);
-is( $coordinator->safe_psql('postgres', 'SELECT count(DISTINCT node) FROM flake_leases'),
+is( $coordinator->safe_psql('postgres', 'SELECT count(DISTINCT node) FROM flakeid.leases'),
 	scalar(@running), 'each had a node of its own');
-cmp_ok($coordinator->safe_psql('postgres', 'SELECT max(renewals) FROM flake_leases'), '>', 0, 'leases were renewed');
+cmp_ok($coordinator->safe_psql('postgres', 'SELECT max(renewals) FROM flakeid.leases'), '>', 0, 'leases were renewed');
 $_->stop for @servers;
 ok( wait_until(sub {
-		$coordinator->safe_psql('postgres', "SELECT count(*) FROM flake_leases WHERE state = 'held'") eq '0' }),
+		$coordinator->safe_psql('postgres', "SELECT count(*) FROM flakeid.leases WHERE state = 'held'") eq '0' }),
 	'all are given back');
 
 # A hundred at the same instant.
-$coordinator->safe_psql('postgres', "SELECT flake_lease_realm_set('hundred', 1024)");
+$coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('hundred', 1024)");
 my $gate = $coordinator->background_psql('postgres');
 $gate->query_safe('SELECT pg_advisory_lock(1)');
 my @sessions = map {
 	my ($out, $err) = ('', '');
 	{ out => \$out, err => \$err,
 	  run => start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c',
-			'SELECT pg_advisory_lock_shared(1)', '-c', "SELECT node FROM flake_lease_acquire('hundred', 's$_', '120 s')" ],
+			'SELECT pg_advisory_lock_shared(1)', '-c', "SELECT node FROM flakeid.lease_acquire('hundred', 's$_', '120 s')" ],
 		'<', \undef, '>', \$out, '2>', \$err) }
 } 1 .. 100;
 $coordinator->poll_query_until('postgres',
@@ -89,12 +89,12 @@ my %nodes = map { s/\s//gr => 1 } map { ${ $_->{out} } } @sessions;
 is(join('', map { ${ $_->{err} } } @sessions), '', 'a hundred acquires succeed');
 is(scalar(keys %nodes), 100, 'and get a hundred nodes');
 is( $coordinator->safe_psql('postgres',
-		"SELECT count(DISTINCT node) FROM generate_series(1, 923) AS i, LATERAL flake_lease_acquire('hundred', 'x' || i, '120 s')"),
+		"SELECT count(DISTINCT node) FROM generate_series(1, 923) AS i, LATERAL flakeid.lease_acquire('hundred', 'x' || i, '120 s')"),
 	923, 'the rest of 1,024, but node 0');
-my $err = error_of($coordinator, "SELECT flake_lease_acquire('hundred', 'one too many', '60 s')");
+my $err = error_of($coordinator, "SELECT flakeid.lease_acquire('hundred', 'one too many', '60 s')");
 like($err, qr/all nodes of realm "hundred" from 1 to 1023 are leased/, 'the 1,024th gets an error');
 my ($earliest) = $err =~ /The earliest comes free at (\S+ \S+?),/;
-is( $coordinator->safe_psql('postgres', "SELECT min(lease_end) = '$earliest' FROM flake_leases WHERE realm = 'hundred'"),
+is( $coordinator->safe_psql('postgres', "SELECT min(lease_end) = '$earliest' FROM flakeid.leases WHERE realm = 'hundred'"),
 	't', 'that says when one comes free');
 $gate->quit;
 $coordinator->stop;

@@ -60,8 +60,8 @@ ok(wait_until(sub { log_lines($server, qr/cannot be reached/) == log_lines($serv
 
 # More than a lease
 my $name = $primary->host . ',' . $standby->host;
-my $before = $primary->safe_psql('postgres', q{SELECT max(lease_end) FROM flake_leases WHERE holder LIKE '%server'});
-my $renewals = q{SELECT sum(renewals) FROM flake_leases WHERE holder LIKE '%server'};
+my $before = $primary->safe_psql('postgres', q{SELECT max(lease_end) FROM flakeid.leases WHERE holder LIKE '%server'});
+my $renewals = q{SELECT sum(renewals) FROM flakeid.leases WHERE holder LIKE '%server'};
 my $renewed = $primary->safe_psql('postgres', $renewals);
 ok(wait_until(sub { $primary->safe_psql('postgres', $renewals) > $renewed }), 'a lease that was just renewed');
 $primary->stop('immediate');
@@ -100,9 +100,9 @@ SKIP:
 	$primary->wait_for_catchup($standby);
 	$standby->stop;
 	ok(wait_until(sub { error_of($other) eq '' }), 'a lease that the standby never sees');
-	my $taken = $primary->safe_psql('postgres', q{SELECT node FROM flake_leases WHERE holder LIKE '%other'});
-	my $seen = $primary->safe_psql('postgres', q{SELECT renewals FROM flake_leases WHERE holder LIKE '%server' AND state = 'held'});
-	ok(wait_until(sub { $primary->safe_psql('postgres', "SELECT renewals > $seen + 1 FROM flake_leases WHERE holder LIKE '%server' AND state = 'held'") eq 't' }),
+	my $taken = $primary->safe_psql('postgres', q{SELECT node FROM flakeid.leases WHERE holder LIKE '%other'});
+	my $seen = $primary->safe_psql('postgres', q{SELECT renewals FROM flakeid.leases WHERE holder LIKE '%server' AND state = 'held'});
+	ok(wait_until(sub { $primary->safe_psql('postgres', "SELECT renewals > $seen + 1 FROM flakeid.leases WHERE holder LIKE '%server' AND state = 'held'") eq 't' }),
 		'renewals that the standby never sees');
 	my $ids1 = $server->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 20000)');
 	my $ids2 = $other->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 20000)');
@@ -116,7 +116,7 @@ SKIP:
 	my $asked = time;
 	my $clock = 10 + $standby->safe_psql('postgres', 'SELECT extract(epoch FROM clock_timestamp())');
 	ok($asked - 1 < $clock && $clock < time + 1, 'the clock of the new coordinator is 10 s behind');
-	like(error_of($standby, "SELECT flake_lease_acquire('default', 'new', '10 s', $taken)"),
+	like(error_of($standby, "SELECT flakeid.lease_acquire('default', 'new', '10 s', $taken)"),
 		qr/hands out no leases before/, 'the new coordinator rests');
 	# All the while everybody tries.
 	my $refused = 0;
@@ -128,9 +128,9 @@ SKIP:
 			# What it makes after an error belongs to another lease, which may be of the same node.
 			$ended ||= $code != 0;
 			$ids2 .= "\n$stdout" if !$ended;
-			($code, $new) = $standby->psql('postgres', "SELECT node, lease_start FROM flake_lease_acquire('default', 'new', '10 s', $taken)");
+			($code, $new) = $standby->psql('postgres', "SELECT node, lease_start FROM flakeid.lease_acquire('default', 'new', '10 s', $taken)");
 			$refused++ if $code != 0;
-			$new = $standby->safe_psql('postgres', "SELECT node, lease_start FROM flake_leases WHERE node = $taken AND holder LIKE '%other'")
+			$new = $standby->safe_psql('postgres', "SELECT node, lease_start FROM flakeid.leases WHERE node = $taken AND holder LIKE '%other'")
 			  if $code != 0;
 			return $new ne ''; }),
 		'after the rest the node is handed out');
@@ -157,25 +157,25 @@ my $restored = coordinator('restored', max_ttl => '12 s', max_skew => '8 s');
 my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
 # A lease that was longer than what is allowed by the time of the dump
 my ($early, $early_end) = split /\|/,
-  $restored->safe_psql('postgres', "SELECT node, lease_end FROM flake_lease_acquire('default', 'early', '12 s')");
-$restored->safe_psql('postgres', "SELECT flake_lease_realm_set('default', max_ttl => '3 s')");
+  $restored->safe_psql('postgres', "SELECT node, lease_end FROM flakeid.lease_acquire('default', 'early', '12 s')");
+$restored->safe_psql('postgres', "SELECT flakeid.lease_realm_set('default', max_ttl => '3 s')");
 $restored->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $restored->connstr('postgres') ], 'dumped');
 $restored->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN; GRANT SELECT ON ids TO ordinary');
 $restored->command_ok([ 'pg_dump', '-f', "$dump.ordinary", '-U', 'ordinary', $restored->connstr('postgres') ], 'by an ordinary role too');
 unlike(slurp_file("$dump.ordinary"), qr/early/, 'which says nothing of who holds a lease');
-my $lost = $restored->safe_psql('postgres', "SELECT node, lease_end FROM flake_lease_acquire('default', 'late', '3 s')");
+my $lost = $restored->safe_psql('postgres', "SELECT node, lease_end FROM flakeid.lease_acquire('default', 'late', '3 s')");
 $restored->safe_psql('template1', 'DROP DATABASE postgres WITH (FORCE)');
 $restored->safe_psql('template1', 'CREATE DATABASE postgres');
 $restored->command_ok([ 'pg_restore', '-d', $restored->connstr('postgres'), $dump ], 'restored');
 my ($node, $until) = split /\|/, $lost;
-is($restored->safe_psql('postgres', "SELECT count(*) FROM flake_leases WHERE holder = 'late'"), '0', 'without the last lease');
-like(error_of($restored, "SELECT flake_lease_acquire('default', 'new', '3 s', $node)"),
+is($restored->safe_psql('postgres', "SELECT count(*) FROM flakeid.leases WHERE holder = 'late'"), '0', 'without the last lease');
+like(error_of($restored, "SELECT flakeid.lease_acquire('default', 'new', '3 s', $node)"),
 	qr/hands out no leases before/, 'a restored coordinator rests');
 is($restored->safe_psql('postgres', "SELECT max_ttl_s, max_skew_s FROM flakeid.lease_realm"), '3|8', 'its settings were restored');
-ok(wait_until(sub { $restored->psql('postgres', "SELECT flake_lease_acquire('default', 'new', '3 s', $node)") == 0 }),
+ok(wait_until(sub { $restored->psql('postgres', "SELECT flakeid.lease_acquire('default', 'new', '3 s', $node)") == 0 }),
 	'and then hands them out');
-is($restored->safe_psql('postgres', "SELECT lease_start >= '$until' FROM flake_leases WHERE holder = 'new'"), 't', 'after the lease that it lost');
-is(error_of($restored, "SELECT flake_lease_acquire('default', 'after', '3 s', $early)"), '', 'the other node too');
-is($restored->safe_psql('postgres', "SELECT lease_start >= '$early_end' FROM flake_leases WHERE holder = 'after'"), 't', 'after a lease of a longer max_ttl');
+is($restored->safe_psql('postgres', "SELECT lease_start >= '$until' FROM flakeid.leases WHERE holder = 'new'"), 't', 'after the lease that it lost');
+is(error_of($restored, "SELECT flakeid.lease_acquire('default', 'after', '3 s', $early)"), '', 'the other node too');
+is($restored->safe_psql('postgres', "SELECT lease_start >= '$early_end' FROM flakeid.leases WHERE holder = 'after'"), 't', 'after a lease of a longer max_ttl');
 $restored->stop;
 done_testing();

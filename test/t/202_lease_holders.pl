@@ -18,7 +18,7 @@ $coordinator->safe_psql('postgres', 'CREATE ROLE shop LOGIN IN ROLE flakeid_gene
 my $where = sprintf 'host=%s port=%d dbname=postgres user=shop', $coordinator->host, $coordinator->port;
 my $server = generator('server', $coordinator, ttl => "${ttl}s", conninfo => $where);
 
-sub leases { return $coordinator->safe_psql('postgres', "SELECT $_[0] FROM flake_leases WHERE $_[1]") }
+sub leases { return $coordinator->safe_psql('postgres', "SELECT $_[0] FROM flakeid.leases WHERE $_[1]") }
 sub draw { my ($node, $n) = @_; wait_until(sub { error_of($node) eq '' }); add_ids($coordinator, $node->safe_psql('postgres', "SELECT flake_next() FROM generate_series(1, $n)") . "\n"); return }
 
 sub keepers
@@ -125,7 +125,7 @@ kill 'STOP', @pids;
 my $old_end = leases('extract(epoch FROM lease_end)', "node = $old_node AND state = 'held'");
 sleep 0.1 while time < $old_end + 1.5;
 # Meanwhile the node is somebody else's.
-my $taken = $coordinator->safe_psql('postgres', "SELECT lease_start FROM flake_lease_acquire('default', 'thief', '60 s', $old_node)");
+my $taken = $coordinator->safe_psql('postgres', "SELECT lease_start FROM flakeid.lease_acquire('default', 'thief', '60 s', $old_node)");
 kill 'CONT', @pids;
 finish($paused);
 is(slurp_file("$dir/err"), '', 'paused past the end of its lease: the statement goes on');
@@ -182,7 +182,7 @@ $server->stop;
 
 # Ids from before the coordinator was set, and of another realm, do not come again: with ticks of a
 # second, and with words that run ahead of the clock.
-$coordinator->safe_psql('postgres', "SELECT flake_lease_realm_set('second realm', 1024)");
+$coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('second realm', 1024)");
 my $late = generator('late', $coordinator, conf => "flakeid.coordinator = ''\nflakeid.node = 0\nautovacuum = off\n");
 my %drawn = ('js53' => 200_000, 'uidgenerator31' => 300);
 my $draw_late = sub {
@@ -206,7 +206,7 @@ like($told, qr/ids are made with leases only from now on/, 'a statement that beg
 $draw_late->(2);
 $late->append_conf('postgresql.conf', "flakeid.realm = 'second realm'\n");
 $late->reload;
-ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT count(*) FROM flake_leases WHERE realm = 'second realm' AND state = 'held'") eq '1' }), 'another realm');
+ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT count(*) FROM flakeid.leases WHERE realm = 'second realm' AND state = 'held'") eq '1' }), 'another realm');
 $draw_late->(3);
 is($late->safe_psql('postgres', 'SELECT count(*), count(*) - count(DISTINCT (layout, id)) FROM late'), '600900|0', 'no id comes again');
 is($late->safe_psql('postgres', q{SELECT count(*) FROM late AS a JOIN (SELECT layout, round, max(id) AS id FROM late GROUP BY 1, 2) AS b

@@ -73,7 +73,7 @@ set_clock($_, { right => 3, behind => -14, ahead => 5 }->{$_}) for qw(right behi
 draw_for(6, 5, 'clocks of generators set back and forth');
 leases_hold($coordinator, 'generators set back', 20000);
 
-my $acquire = "SELECT extract(epoch FROM lease_start) FROM flake_lease_acquire('default', 'x', '10 s')";
+my $acquire = "SELECT extract(epoch FROM lease_start) FROM flakeid.lease_acquire('default', 'x', '10 s')";
 my $before = $coordinator->safe_psql('postgres', $acquire);
 set_clock('coordinator', -10);
 cmp_ok($coordinator->safe_psql('postgres', $acquire), '>=', $before - 1, 'a coordinator whose clock was set back goes on from where it was');
@@ -96,10 +96,10 @@ ok(wait_until(sub { draw($servers[0]) eq '' }), 'it goes on when it is right aga
 
 # A leap of the coordinator's clock beyond flakeid.max_leap
 set_clock('coordinator', 3 * 86400);
-like(error_of($coordinator, "SELECT flake_lease_acquire('default', 'x', '10 s')"), qr/the wall clock ran ahead of the uptime clock/, 'a leap is refused');
+like(error_of($coordinator, "SELECT flakeid.lease_acquire('default', 'x', '10 s')"), qr/the wall clock ran ahead of the uptime clock/, 'a leap is refused');
 set_clock('coordinator', 0);
-$coordinator->safe_psql('postgres', 'SELECT flake_lease_repair_clock()');
-is(error_of($coordinator, "SELECT flake_lease_acquire('default', 'x', '10 s')"), '', 'and all is well afterwards');
+$coordinator->safe_psql('postgres', 'SELECT flakeid.lease_repair_clock()');
+is(error_of($coordinator, "SELECT flakeid.lease_acquire('default', 'x', '10 s')"), '', 'and all is well afterwards');
 leases_hold($coordinator, 'in the end', 40000);
 
 $_->stop for @servers, $coordinator;

@@ -167,7 +167,7 @@ for my $hosts (
 	my ($where, $what) = @$hosts;
 	$server->append_conf('postgresql.conf', sprintf "flakeid.coordinator = '%s port=%d,%d dbname=postgres user=%s'\nflakeid.realm = '%s'\n",
 		$where, $mute->sockport, $coordinator->port, $user, $what);
-	$coordinator->safe_psql('postgres', "SELECT flake_lease_realm_set('$what', 1024)");
+	$coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('$what', 1024)");
 	$server->restart;
 	is(error_of($server), '', "the first of two $what never answers: the first draw waits for the second");
 }
@@ -178,7 +178,7 @@ $fake->stop;
 my $half = FakeCoordinator->new(mute => sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'functions' ? FakeCoordinator::row('flakeid.lease_') : '' });
 $server->append_conf('postgresql.conf', sprintf "flakeid.coordinator = 'host=127.0.0.1,127.0.0.1 port=%d,%d dbname=postgres user=%s'\n",
 	$half->{port}, $coordinator->port, $user);
-$coordinator->safe_psql('postgres', "SELECT flake_lease_realm_set('default', 1024)");
+$coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('default', 1024)");
 $server->restart;
 ok(wait_until(sub { error_of($server) eq '' }), 'a first host that answers no question is left for the second');
 is($half->asked('acquire'), 1, 'after one question');

@@ -19,9 +19,9 @@ my $coordinator = coordinator('coordinator',
 append_to_file($coordinator->data_dir . '/pg_hba.conf', "host all all 127.0.0.1/32 trust\n");
 $coordinator->reload;
 my $conninfo = conninfo($coordinator);
-sub leases { return $coordinator->safe_psql('postgres', "SELECT $_[0] FROM flake_leases WHERE $_[1]") }
+sub leases { return $coordinator->safe_psql('postgres', "SELECT $_[0] FROM flakeid.leases WHERE $_[1]") }
 sub set { my ($node, $line) = @_; $node->append_conf('postgresql.conf', "$line\n"); $node->reload; return }
-sub hold { my ($holder, $nodes, $ttl) = @_; $coordinator->safe_psql('postgres', "SELECT flake_lease_acquire('default', $holder, '$ttl', node) FROM $nodes AS node"); return }
+sub hold { my ($holder, $nodes, $ttl) = @_; $coordinator->safe_psql('postgres', "SELECT flakeid.lease_acquire('default', $holder, '$ttl', node) FROM $nodes AS node"); return }
 sub one { my ($node, $sql) = @_; my $got; ok(wait_until(sub { my $code; ($code, $got) = $node->psql('postgres', $sql); $code == 0 }), $sql); return $got }
 
 # The same node again
@@ -46,12 +46,12 @@ sleep 0.1 while leases('count(*)', 'lease_end > clock_timestamp()') ne '0';
 hold("'crowd' || node", 'generate_series(0, 80)', '1 day');
 set($server, "flakeid.coordinator = '$conninfo'");
 cmp_ok(one($server, 'SELECT flake_node(flake_next())'), '>', 80, 'one of them gets a large node');
-$coordinator->safe_psql('postgres', q{SELECT flake_lease_revoke('default', 40)});
+$coordinator->safe_psql('postgres', q{SELECT flakeid.lease_revoke('default', 40)});
 is(one($server, q{SELECT flake_node(flake_next('js53'), 'js53')}), 40, 'the other one still gets a small node');
 $session->quit;
 
 # Errors of the right lease
-$coordinator->safe_psql('postgres', q{SELECT flake_lease_revoke('default', node) FROM generate_series(0, 80) AS node});
+$coordinator->safe_psql('postgres', q{SELECT flakeid.lease_revoke('default', node) FROM generate_series(0, 80) AS node});
 hold("'holder' || node", 'generate_series(100, 112)', '1 day');
 my %told;
 my $tell = sub { my ($held) = @_; push @{ $told{$held} }, error_of($server, "SET flakeid.node = $held; SELECT flake_next()"); return $told{$held}[-1] };

@@ -1,5 +1,5 @@
-# What a holder of leases shows: it connects to its coordinator, renews and leaves; flake_status tells
-# how the coordinator does and until when each lease is held, flake_stats counts.
+# What a holder of leases shows: it connects to its coordinator, renews and leaves; flakeid.status tells
+# how the coordinator does and until when each lease is held, flakeid.stats counts.
 use strict;
 use warnings;
 
@@ -14,16 +14,16 @@ my $coordinator = coordinator('coordinator', max_ttl => '1 d');
 my $server = generator('server', $coordinator, ttl => '6s', node => '5', conf => 'flakeid.max_ahead = 50s');
 $server->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
 
-sub status { my ($name, @params) = @_; return $server->safe_psql('postgres', "SELECT value FROM flake_status WHERE name = '$name'", @params) }
-sub counted { my ($what) = @_; return $server->safe_psql('postgres', "SELECT $what FROM flake_stats") }
+sub status { my ($name, @params) = @_; return $server->safe_psql('postgres', "SELECT value FROM flakeid.status WHERE name = '$name'", @params) }
+sub counted { my ($what) = @_; return $server->safe_psql('postgres', "SELECT $what FROM flakeid.stats") }
 sub keepers { return $coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'flakeid'}) }
 
 is(error_of($server), '', 'an id');
 my $moment = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/;
 like(status('coordinator'), qr/^answered last at $moment/, 'the coordinator answered');
 like(status('lease of node 5'), qr/^until $moment/, 'the lease has an end');
-cmp_ok($server->safe_psql('postgres', q{SELECT extract(epoch FROM substr(value, 7)::timestamptz) FROM flake_status WHERE name = 'lease of node 5'}),
-	'<=', $coordinator->safe_psql('postgres', 'SELECT extract(epoch FROM max(lease_end)) FROM flake_leases WHERE node = 5'), 'no later than the coordinator says');
+cmp_ok($server->safe_psql('postgres', q{SELECT extract(epoch FROM substr(value, 7)::timestamptz) FROM flakeid.status WHERE name = 'lease of node 5'}),
+	'<=', $coordinator->safe_psql('postgres', 'SELECT extract(epoch FROM max(lease_end)) FROM flakeid.leases WHERE node = 5'), 'no later than the coordinator says');
 is(counted('lease_grants || chr(32) || lease_failures'), '1 0', 'one lease was granted');
 ok(wait_until(sub { counted('lease_renewals') >= 2 }), 'it is renewed');
 ok(wait_until(sub { keepers() eq '0' }), 'between renewals there is no connection');
@@ -51,9 +51,9 @@ ok(wait_until(sub { counted('lease_renewals') >= $renewals + 18 }), 'nine leases
 cmp_ok(log_lines($coordinator, qr/connection authorized: .*application_name=flakeid/), '<=', 9, 'on fewer connections than renewals');
 
 # A holder that is told no
-is($coordinator->safe_psql('postgres', q{SELECT node FROM flake_lease_acquire('default', 'thief', '1 d', 40)}), '40', 'a node of another');
+is($coordinator->safe_psql('postgres', q{SELECT node FROM flakeid.lease_acquire('default', 'thief', '1 d', 40)}), '40', 'a node of another');
 like(error_of($server, 'SET flakeid.node = 40; SELECT flake_next()'), qr/not leased/, 'is refused');
-like(status('lease of node 40'), qr/^not held\. .*held by "thief"/, 'and flake_status says why');
+like(status('lease of node 40'), qr/^not held\. .*held by "thief"/, 'and flakeid.status says why');
 like(status('last error of leases'), qr/$moment.*: .*held by "thief"/, 'and when');
 like(status('coordinator'), qr/^answered last at/, 'the coordinator did answer');
 like(status('lease of node 40', extra_params => [ '-U', 'ordinary' ]), qr/^not held\. Another holder has the node$/, 'ordinary roles are told the kind');
@@ -62,11 +62,11 @@ unlike(status('last error of leases', extra_params => [ '-U', 'ordinary' ]), qr/
 # The coordinator goes away: one line at the first failure, and since when.
 $server->append_conf('postgresql.conf', "flakeid.lease_ttl = 1h\n");
 $server->reload;
-ok(wait_until(sub { $server->safe_psql('postgres', q{SELECT substr(value, 7)::timestamptz > now() + interval '30 min' FROM flake_status WHERE name = 'lease of node 5'}) eq 't' }),
+ok(wait_until(sub { $server->safe_psql('postgres', q{SELECT substr(value, 7)::timestamptz > now() + interval '30 min' FROM flakeid.status WHERE name = 'lease of node 5'}) eq 't' }),
 	'a lease for long');
 my $failures = counted('lease_failures');
 $coordinator->stop;
-ok(wait_until(sub { status('coordinator') =~ /^does not answer since $moment.*; it answered last at $moment/ }), 'flake_status says that it does not answer, and since when');
+ok(wait_until(sub { status('coordinator') =~ /^does not answer since $moment.*; it answered last at $moment/ }), 'flakeid.status says that it does not answer, and since when');
 is(log_lines($server, qr/LOG: .*coordinator of leases ".*" cannot be reached/), 1, 'one line in the log');
 my ($since) = status('coordinator') =~ /since (.*?);/;
 ok(wait_until(sub { counted('lease_failures') >= $failures + 3 }), 'it tries again');
@@ -78,13 +78,13 @@ ok(wait_until(sub { status('coordinator') =~ /^answered last at/ }), 'it is back
 is(log_lines($server, qr/is back/), 1, 'and the log says so');
 
 $failures = counted('lease_failures');
-is($server->safe_psql('postgres', "SELECT flake_stats_reset(); SELECT lease_grants, lease_failures < $failures FROM flake_stats") =~ s/^\n//r, '0|t', 'flake_stats_reset() resets these too');
+is($server->safe_psql('postgres', "SELECT flakeid.stats_reset(); SELECT lease_grants, lease_failures < $failures FROM flakeid.stats") =~ s/^\n//r, '0|t', 'flakeid.stats_reset() resets these too');
 
 # What a span can use: leases that others have are left out.
 ok(wait_until(sub { status('lease of node 40') =~ /held by "thief"/ }), 'the node of another is refused again');
 is($server->safe_psql('postgres', q{SET flakeid.node = '40-43'; SELECT string_agg(value, ' ' ORDER BY name COLLATE "C")
-	FROM flake_status WHERE name IN ('usable nodes', 'ids per second')}), 3 * 4_096_000 . ' 3', 'the ids a second of the nodes that a span can use');
-is($server->safe_psql('postgres', q{SET flakeid.node = '100-299'; SELECT value FROM flake_status WHERE name = 'usable nodes'}),
+	FROM flakeid.status WHERE name IN ('usable nodes', 'ids per second')}), 3 * 4_096_000 . ' 3', 'the ids a second of the nodes that a span can use');
+is($server->safe_psql('postgres', q{SET flakeid.node = '100-299'; SELECT value FROM flakeid.status WHERE name = 'usable nodes'}),
 	64 - 10, 'no more than a server has leases');
 $server->stop;
 $coordinator->stop;

@@ -48,15 +48,15 @@ for my $server (@servers)
 	is(error_of($server), '', $server->name . ' has a lease');
 	add_ids($coordinator, $server->safe_psql('postgres', 'SELECT flake_next() FROM generate_series(1, 5000)') . "\n");
 }
-is($coordinator->safe_psql('postgres', q{SELECT count(*), count(DISTINCT node), string_agg(DISTINCT role, ' ') FROM flake_leases WHERE state = 'held'}),
+is($coordinator->safe_psql('postgres', q{SELECT count(*), count(DISTINCT node), string_agg(DISTINCT role, ' ') FROM flakeid.leases WHERE state = 'held'}),
 	'3|3|shop', 'three leases, in the role of the pool');
-ok(wait_until(sub { $coordinator->safe_psql('postgres', q{SELECT min(renewals) >= 2 FROM flake_leases WHERE state = 'held'}) eq 't' }), 'all are renewed');
+ok(wait_until(sub { $coordinator->safe_psql('postgres', q{SELECT min(renewals) >= 2 FROM flakeid.leases WHERE state = 'held'}) eq 't' }), 'all are renewed');
 is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'shop'}), '1', 'over one connection');
 
 # The pool loses its server, and the coordinator comes back.
 $coordinator->restart;
-my $renewed = $coordinator->safe_psql('postgres', q{SELECT sum(renewals) FROM flake_leases});
-ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT sum(renewals) >= $renewed + 3 FROM flake_leases") eq 't' }), 'renewals go on after a restart of the coordinator');
+my $renewed = $coordinator->safe_psql('postgres', q{SELECT sum(renewals) FROM flakeid.leases});
+ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT sum(renewals) >= $renewed + 3 FROM flakeid.leases") eq 't' }), 'renewals go on after a restart of the coordinator');
 for my $server (@servers)
 {
 	ok(wait_until(sub { error_of($server) eq '' }), $server->name . ' has a lease then');
@@ -71,7 +71,7 @@ for my $server (@servers)
 	for (1 .. 10)
 	{
 		$server->stop;
-		$state = $coordinator->safe_psql('postgres', "SELECT state FROM flake_leases WHERE holder LIKE '%$name' ORDER BY acquired_at DESC LIMIT 1");
+		$state = $coordinator->safe_psql('postgres', "SELECT state FROM flakeid.leases WHERE holder LIKE '%$name' ORDER BY acquired_at DESC LIMIT 1");
 		last if $state eq 'released';
 		$server->start;
 		wait_until(sub { error_of($server) eq '' });

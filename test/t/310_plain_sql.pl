@@ -17,7 +17,7 @@ my $secret = write_file(PostgreSQL::Test::Utils::tempdir() . '/secret', "$key\n"
 my $node = server('main', "flakeid.secret_file = '$secret'", "timezone = 'Australia/Lord_Howe'");
 my $sql = sub { return $node->safe_psql('postgres', @_) };
 
-my $layouts = $sql->('SELECT name, layout_text FROM flake_layouts');
+my $layouts = $sql->('SELECT name, layout_text FROM flakeid.layouts');
 my $made = PostgreSQL::Test::Utils::tempdir();
 ok(IPC::Run::run([ "$plain/generate", $made ], '<', \"$layouts\n"), 'the readers are generated');
 my @presets = map { { split_preset($_) } } split /\n/, $layouts;

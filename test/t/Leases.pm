@@ -23,7 +23,7 @@ sub coordinator
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE TABLE ids (id bigint)');
 	my ($ttl, $skew) = ($option{max_ttl} // '60 s', $option{max_skew} // '2 s');
-	$node->safe_psql('postgres', "SELECT flake_lease_realm_set('default', 1024, '$ttl', '$skew')");
+	$node->safe_psql('postgres', "SELECT flakeid.lease_realm_set('default', 1024, '$ttl', '$skew')");
 	return $node;
 }
 
@@ -78,13 +78,13 @@ sub leases_hold
 			SELECT flake_node(id, '$layout') AS node, flake_timestamp(id, '$layout') AS at FROM ids),
 		spans AS (SELECT node, date_trunc('second', at) AS at, count(*) AS ids FROM stamped GROUP BY 1, 2)
 		SELECT coalesce(sum(ids), 0) FROM spans AS s
-		WHERE NOT EXISTS (SELECT FROM flake_leases AS l
+		WHERE NOT EXISTS (SELECT FROM flakeid.leases AS l
 			WHERE l.node = s.node AND l.lease_start <= s.at AND s.at < l.lease_end)}),
 		'0',
 		"$what: every id lies inside a lease");
 	is( $coordinator->safe_psql(
 			'postgres', q{
-		SELECT count(*) FROM flake_leases AS a JOIN flake_leases AS b
+		SELECT count(*) FROM flakeid.leases AS a JOIN flakeid.leases AS b
 		ON a.realm = b.realm AND a.node = b.node AND a.acquired_at < b.acquired_at
 		   AND a.lease_end > b.lease_start}),
 		'0',

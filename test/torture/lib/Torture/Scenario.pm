@@ -22,7 +22,7 @@ our $horizon_moment = 'SELECT greatest(plain_horizon, back_horizon & ((1::bigint
 sub waited
 {
 	my ($server) = @_;
-	my $answer = $server->connect->run('SELECT waits, extract(epoch FROM wait_time) FROM flake_stats');
+	my $answer = $server->connect->run('SELECT waits, extract(epoch FROM wait_time) FROM flakeid.stats');
 	return @{ $answer->{rows}[0] };
 }
 

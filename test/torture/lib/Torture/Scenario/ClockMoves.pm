@@ -43,7 +43,7 @@ sub clock_moves
 
 	# One database alone is a day ahead.
 	my ($late, @others) = reverse @{ $server->{databases} };
-	$server->value($late, "SELECT flake_raise_horizon(clock_timestamp() + '1 day')");
+	$server->value($late, "SELECT flakeid.raise_horizon(clock_timestamp() + '1 day')");
 	sleep 0.5;
 	my $error = Torture::Draws::batch($server->connect($late), 1);
 	is($error->{code}, '55000', "clock moves, $layout: a database whose horizon lies a day ahead stops")

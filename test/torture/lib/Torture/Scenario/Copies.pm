@@ -289,7 +289,7 @@ sub years
 		is($answer->{code}, '55000', "$name: nothing 10 years before the horizon") or diag $answer->{message};
 		like($answer->{message}, qr/^the horizon of database "d1" lies \d{9}\.\d+ s ahead of the clock/, "$name: that says so");
 		$session->value('ALTER DATABASE d1 SET flakeid.node = 8');
-		is($server->value($database, 'SELECT flake_repair_horizon()'), 't', "$name: repaired, with another node");
+		is($server->value($database, 'SELECT flakeid.repair_horizon()'), 't', "$name: repaired, with another node");
 	}
 	my $row = goes_on('years', $draws, $server, undef, 'the clock set 20 years back, right, 10 years ahead and right again while the server is down',
 		ids => $o{ids}, nodes => 2, same_moments => 0);

@@ -34,7 +34,7 @@ sub leaps
 	is($answer->{code}, '55000', "$name: a leap of more than a day is refused");
 	like($answer->{message}, qr/ran ahead of the uptime clock by/, "$name: says so");
 	like($answer->{detail}, qr/wall clock says .* uptime clock/, "$name: shows both clocks");
-	like($answer->{hint}, qr/flake_accept_clock/, "$name: and the way out");
+	like($answer->{hint}, qr/flakeid.accept_clock/, "$name: and the way out");
 	sleep 1.2;
 	$server->move_clock(-1.1 * $day);
 	$answer = $draw->();
@@ -58,15 +58,15 @@ sub leaps
 	cmp_ok($leaps, '<=', 4, "$name: small leaps add up");
 	is($answer->{code}, '55000', "$name: and are refused");
 	$server->value('postgres', 'CREATE ROLE clerk');
-	is($server->connect($first)->run('SET ROLE clerk; SELECT flake_accept_clock()')->{code}, '42501', "$name: not everyone may accept a clock");
-	$server->value($first, 'SELECT flake_accept_clock()');
+	is($server->connect($first)->run('SET ROLE clerk; SELECT flakeid.accept_clock()')->{code}, '42501', "$name: not everyone may accept a clock");
+	$server->value($first, 'SELECT flakeid.accept_clock()');
 	sleep 1.2;
 	$answer = $draw->();
 	is($answer->{code}, undef, "$name: accepted") or diag $answer->{message};
 
 	# Two days too far, accepted by mistake: the way back.
 	$server->move_clock(2 * $day);
-	$server->value($first, 'SELECT flake_accept_clock()');
+	$server->value($first, 'SELECT flakeid.accept_clock()');
 	sleep 1.2;
 	is($draw->()->{code}, undef, "$name: two days ahead");
 	sleep 0.2 while $draws->drawn < ($o{ids} // 0);
@@ -82,10 +82,10 @@ sub leaps
 	{
 		is($answer->{code}, '55000', "$name: no ids two days later");
 		my $session = $server->connect($first);
-		is($session->run('SET ROLE clerk; SELECT flake_repair_horizon()')->{code}, '42501', "$name: not everyone may repair a horizon");
+		is($session->run('SET ROLE clerk; SELECT flakeid.repair_horizon()')->{code}, '42501', "$name: not everyone may repair a horizon");
 		$server->value('postgres', "ALTER DATABASE $first SET flakeid.node = 8");
-		is($server->value($first, 'SELECT flake_repair_horizon()'), 't', "$name: repaired");
-		is($server->value($first, 'SELECT flake_repair_horizon()'), 'f', "$name: which was needed once");
+		is($server->value($first, 'SELECT flakeid.repair_horizon()'), 't', "$name: repaired");
+		is($server->value($first, 'SELECT flakeid.repair_horizon()'), 'f', "$name: which was needed once");
 		my $offset = $server->{offset};
 		draw_first($draws, $server, $first);
 		cmp_ok($server->{offset} - $offset, '<=', 1, "$name: ids again, with another node");
@@ -95,14 +95,14 @@ sub leaps
 		draw_first($draws, $server, $first);
 		cmp_ok($server->{offset} - $right, '<', 30, "$name: at the right time, after a crash too");
 
-		$server->value($first, "SELECT flake_raise_horizon(clock_timestamp() + '1 day')");
+		$server->value($first, "SELECT flakeid.raise_horizon(clock_timestamp() + '1 day')");
 		is($draw->()->{code}, '55000', "$name: a horizon raised by a day");
-		is($server->value($first, 'SELECT flake_repair_horizon()'), 't', "$name: repaired as well");
+		is($server->value($first, 'SELECT flakeid.repair_horizon()'), 't', "$name: repaired as well");
 		draw_first($draws, $server, $first);
 		cmp_ok($server->{offset} - $right, '<', 60, "$name: at the right time");
 	}
 	my $row = row('leaps', $draws,
-		'leaps of 1.1 days and of 6 h that add up; flake_accept_clock(); two days ahead by mistake, flake_repair_horizon() with another node', nodes => 2, server => $server);
+		'leaps of 1.1 days and of 6 h that add up; flakeid.accept_clock(); two days ahead by mistake, flakeid.repair_horizon() with another node', nodes => 2, server => $server);
 	$server->drop;
 	return $row;
 }

@@ -75,9 +75,9 @@ sub waits
 		[ 'another node', 'SET flakeid.node = 7; SELECT flake_next()', '' ],
 		[ 'another layout', q{SELECT flake_next('pgedge')}, '' ],
 		[ 'when_ahead = error', 'SET flakeid.when_ahead = error; SELECT flake_next()', '55000' ],
-		[ 'statistics', 'SELECT * FROM flake_stats', '' ],
-		[ 'raising the horizon', q{SELECT flake_raise_horizon('2020-01-01')}, '' ],
-		[ 'repairing the horizon', q{SELECT flake_repair_horizon()}, '' ],
+		[ 'statistics', 'SELECT * FROM flakeid.stats', '' ],
+		[ 'raising the horizon', q{SELECT flakeid.raise_horizon('2020-01-01')}, '' ],
+		[ 'repairing the horizon', q{SELECT flakeid.repair_horizon()}, '' ],
 		[ 'reading', 'SELECT flake_timestamp(1)', '' ])
 	{
 		my ($what, $sql, $code) = @$other;
@@ -178,12 +178,12 @@ sub counters
 		my $session = $server->connect('d2');
 		my $answer = $session->run('SELECT issued, extract(epoch FROM ahead_now), extract(epoch FROM ahead_max), waits,
 			extract(epoch FROM wait_time), set_backs, extract(epoch FROM set_back_max), extensions,
-			extract(epoch FROM clock_timestamp()) FROM flake_stats');
+			extract(epoch FROM clock_timestamp()) FROM flakeid.stats');
 		my %stats;
 		@stats{qw(issued ahead_now ahead_max waits wait_time set_backs set_back_max extensions clock)} = @{ $answer->{rows}[0] };
 		return \%stats;
 	};
-	$server->value('d2', 'SELECT flake_stats_reset()');
+	$server->value('d2', 'SELECT flakeid.stats_reset()');
 	my $began = Torture::Session::steady();
 	$server->value('d1', 'SELECT count(flake_next()) FROM generate_series(1, 1000)');
 	my $session = $server->connect('d1');
@@ -225,8 +225,8 @@ sub counters
 	  or diag "$stats->{ahead_now}, @$seen";
 	is(() = $server->log($log) =~ /LOG:  the clock was set back by /g, 1, "counters, $layout: one line of log");
 	$server->value('postgres', 'CREATE ROLE clerk');
-	is($server->connect('d1')->run('SET ROLE clerk; SELECT flake_stats_reset()')->{code}, '42501', "counters, $layout: not everyone may reset");
-	$server->value('d1', 'SELECT flake_stats_reset()');
+	is($server->connect('d1')->run('SET ROLE clerk; SELECT flakeid.stats_reset()')->{code}, '42501', "counters, $layout: not everyone may reset");
+	$server->value('d1', 'SELECT flakeid.stats_reset()');
 	$stats = $look->();
 	is("$stats->{issued} $stats->{waits} $stats->{set_backs} $stats->{extensions}", '0 0 0 0', "counters, $layout: reset");
 	$server->drop;
