@@ -17,17 +17,18 @@ deb dist site:
 
 else
 
-EXTENSION = flakeid
+EXTENSION = flakeid flakeid_coordinator
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.control)
 MODULE_big = flakeid
 SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 
-# The script of this version is made of chapters, in this order. Those of released versions are frozen, and stand in sql/.
-CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin leases
-SCRIPT = sql/flakeid--$(EXTVERSION).sql
-DATA_built = $(SCRIPT)
-DATA = $(filter-out $(SCRIPT),$(wildcard sql/flakeid--*.sql))
+# The scripts of this version are made of chapters, in this order. Those of released versions are frozen, and stand in sql/.
+CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin
+COORDINATOR_CHAPTERS = leases
+SCRIPTS = sql/flakeid--$(EXTVERSION).sql sql/flakeid_coordinator--$(EXTVERSION).sql
+DATA_built = $(SCRIPTS)
+DATA = $(filter-out $(SCRIPTS),$(wildcard sql/flakeid*--*.sql))
 
 REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
 	layouts vectors settled leases
@@ -61,7 +62,9 @@ include $(PGXS)
 
 COMPILE.cxx.bc += $(CORE_CXXFLAGS)
 
-$(SCRIPT): $(CHAPTERS:%=sql/chapters/%.sql) flakeid.control Makefile
+sql/flakeid--$(EXTVERSION).sql: $(CHAPTERS:%=sql/chapters/%.sql)
+sql/flakeid_coordinator--$(EXTVERSION).sql: $(COORDINATOR_CHAPTERS:%=sql/chapters/%.sql)
+$(SCRIPTS): flakeid.control Makefile
 	awk 'FNR == 1 && NR > 1 { print "" } { gsub(/@VERSION@/, "$(EXTVERSION)") } 1' $(filter %.sql,$^) >$@
 
 # TAP tests; not by TAP_TESTS, with which installcheck would fail where IPC::Run is missing.

@@ -6,29 +6,33 @@
 \set ECHO all
 \pset null none
 CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid_coordinator;
 
 -- Everything of the extension has a comment, but casts, and the types that come by themselves.
 CREATE VIEW member AS
 SELECT classid, objid, pg_describe_object(classid, objid, 0) COLLATE "C" AS object, obj_description(objid, classid::regclass::name) AS comment
 FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
-    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid');
+    AND refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'flakeid%');
 SELECT classid::regclass, count(*) > 0 AS some FROM member GROUP BY 1 ORDER BY 1::text COLLATE "C";
 SELECT object FROM member WHERE coalesce(comment, '') = '' AND classid <> 'pg_cast'::regclass
     AND NOT EXISTS (SELECT FROM pg_type t WHERE classid = 'pg_type'::regclass AND t.oid = objid AND (typrelid <> 0 OR typelem <> 0)) ORDER BY 1;
 SELECT comment FROM member WHERE object LIKE 'type flake';
-SELECT obj_description(oid, 'pg_extension') FROM pg_extension WHERE extname = 'flakeid';
+SELECT obj_description(oid, 'pg_extension') FROM pg_extension WHERE extname LIKE 'flakeid%' ORDER BY extname COLLATE "C";
 -- of one manner: no capital, no full stop
 SELECT object, comment FROM member WHERE comment ~ '^[A-HJ-Z]|\.$' ORDER BY 1;
+
+-- In the user's schema stand the two types, their operators, and functions: nothing that a tool for schemas lists, compares or drops.
+SELECT i.type, count(*) > 0 AS some FROM member, pg_identify_object(classid, objid, 0) AS i WHERE i.schema = 'public' GROUP BY 1 ORDER BY 1;
 
 -- Functions: none but those for generators runs as its owner, all say whether they are safe in parallel workers.
 SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass
     AND (prosecdef OR proparallel = 'u' AND has_function_privilege('public', p.oid, 'EXECUTE')) AND prorettype <> 'internal'::regtype ORDER BY 1;
 -- and these are not for everyone.
 SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND NOT has_function_privilege('public', p.oid, 'EXECUTE')
-    AND object NOT LIKE 'function flakeid.lease%' ORDER BY 1;
+    ORDER BY 1;
 CREATE ROLE regress_flakeid_user;
 SELECT object, privilege FROM member, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'USAGE']) AS privilege
-WHERE classid = 'pg_class'::regclass AND object NOT LIKE '%flake_lease%'
+WHERE classid = 'pg_class'::regclass
     AND CASE WHEN object LIKE 'sequence%' THEN privilege IN ('SELECT', 'UPDATE', 'USAGE') AND has_sequence_privilege('regress_flakeid_user', objid, privilege)
              ELSE privilege <> 'USAGE' AND has_table_privilege('regress_flakeid_user', objid, privilege) END ORDER BY 1, 2;
 SET ROLE regress_flakeid_user;
@@ -44,7 +48,7 @@ SELECT count(*) > 0 AS layouts FROM flakeid.layouts;
 SELECT count(*) AS stats FROM flakeid.stats;
 RESET ROLE;
 DROP VIEW member;
-DROP EXTENSION flakeid;
+DROP EXTENSION flakeid CASCADE;
 
 -- In a schema of its own, with another search_path or none at all
 CREATE SCHEMA regress_flakeid_schema;

@@ -13,6 +13,7 @@ EXCEPTION WHEN duplicate_object THEN
     NULL;
 END $$;
 CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid_coordinator;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';
@@ -273,4 +274,4 @@ RESET ROLE;
 DROP ROLE flakeid_regress_other;
 
 DROP TABLE seen;
-DROP EXTENSION flakeid;
+DROP EXTENSION flakeid CASCADE;

@@ -1,3 +1,6 @@
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION flakeid_coordinator" to load this file. \quit
+
 -- Leases, the coordinator's side
 --
 -- Who may stamp ids of a node, from when until when. The end of a node's last lease stands in

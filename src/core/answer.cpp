@@ -119,8 +119,6 @@ const char* describe(AnswerStatus status)
         return "the token in the answer is no uuid";
     case AnswerStatus::bad_span:
         return "the lease in the answer ends before it begins, or is longer than asked for";
-    case AnswerStatus::bad_name:
-        return "the answer is no name";
     }
     return "";
 }
@@ -167,28 +165,6 @@ AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us)
         return AnswerStatus::bad_span;
     }
     *end_us = end;
-    return AnswerStatus::ok;
-}
-
-AnswerStatus read_name(const Answer& answer, char* name, size_t size)
-{
-    const AnswerStatus shape = check_shape(answer, 1);
-    if (shape != AnswerStatus::ok) {
-        return shape;
-    }
-    const AnswerField& field = answer.fields[0];
-    if (field.length == 0 || field.length >= size) {
-        return AnswerStatus::bad_name;
-    }
-    for (size_t i = 0; i < field.length; i++) {
-        if (field.text[i] == '\0') {
-            return AnswerStatus::bad_name;
-        }
-    }
-    for (size_t i = 0; i < field.length; i++) {
-        name[i] = field.text[i];
-    }
-    name[field.length] = '\0';
     return AnswerStatus::ok;
 }
 

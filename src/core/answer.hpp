@@ -60,7 +60,6 @@ enum class AnswerStatus {
     other_node, // not what was asked for
     bad_token,  // no uuid
     bad_span,   // the lease ends before it begins, or is longer than was asked for
-    bad_name,   // no name
 };
 
 // What is wrong, for a message.
@@ -71,9 +70,6 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant);
 
 // The new end of a lease that began at `start_us`.
 AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us);
-
-// A name, which gets a zero at its end.
-AnswerStatus read_name(const Answer& answer, char* name, size_t size);
 
 // One row of one field, whose value does not matter.
 AnswerStatus read_nothing(const Answer& answer);

@@ -10,7 +10,6 @@ constexpr int64_t s_us = 1000000;
 constexpr int64_t query_limit_us = 10 * s_us;
 constexpr int max_results = 3; // to one question: a row, its end, nothing more
 constexpr int max_columns = 4;
-constexpr size_t sql_size = 768;
 constexpr char sqlstate_in_use[] = "55006";
 
 bool trouble(Coordinator& c, Trouble why, const char* text)
@@ -146,19 +145,19 @@ bool check(Coordinator& c, PGresult* result, Read read)
     return status == AnswerStatus::ok || lost(c, Trouble::nonsense, describe(status));
 }
 
-bool ask_for_functions(Coordinator& c)
+// The first question tells also whether a server that accepts sessions answers.
+bool hands_out_leases(Coordinator& c)
 {
     PGresult* result = ask(c,
-                           "SELECT 'flakeid.lease_' FROM pg_catalog.pg_extension e "
-                           "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid'",
+                           "SELECT 1 FROM pg_catalog.pg_extension AS e "
+                           "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid_coordinator'",
                            0, nullptr);
     if (result == nullptr && c.connection != nullptr && c.trouble == Trouble::nonsense) {
         (void)trouble(c, Trouble::refused,
-                      "extension flakeid is not installed in the coordinator's database");
+                      "extension flakeid_coordinator is not installed in the coordinator's "
+                      "database");
     }
-    return check(c, result, [&](const Answer& answer) {
-        return read_name(answer, c.functions, sizeof c.functions);
-    });
+    return check(c, result, read_nothing);
 }
 
 // Drives an attempt to connect to its end; PQstatus() says then how it ended. `wait` waits until
@@ -207,7 +206,7 @@ bool connect_to(Coordinator& c, const Address& address, Steady limit)
     }
     c.address = address;
     c.has_address = true;
-    if (!ask_for_functions(c)) {
+    if (!hands_out_leases(c)) {
         coordinator_disconnect(c);
         return false;
     }
@@ -284,15 +283,13 @@ bool coordinator_connect(Coordinator& c)
 bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, const Wish& wish,
                          Grant* grant)
 {
-    char sql[sql_size];
     char node[16];
     char length[24];
-    snprintf(sql, sizeof sql,
-             "SELECT node, token, pg_catalog.date_part('epoch', lease_start)::pg_catalog.int8, "
-             "pg_catalog.date_part('epoch', lease_end)::pg_catalog.int8 "
-             "FROM %sacquire($1::pg_catalog.text, $2::pg_catalog.text, $3::pg_catalog.interval, "
-             "$4::pg_catalog.int4, $5::pg_catalog.int4)",
-             c.functions);
+    constexpr char sql[] =
+        "SELECT node, token, pg_catalog.date_part('epoch', lease_start)::pg_catalog.int8, "
+        "pg_catalog.date_part('epoch', lease_end)::pg_catalog.int8 "
+        "FROM flakeid.lease_acquire($1::pg_catalog.text, $2::pg_catalog.text, "
+        "$3::pg_catalog.interval, $4::pg_catalog.int4, $5::pg_catalog.int4)";
     snprintf(node, sizeof node, "%u", wish.node);
     snprintf(length, sizeof length, "%d s", wish.seconds);
     const char* const values[] = {realm, holder, length, wish.any ? nullptr : node,
@@ -303,15 +300,13 @@ bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, 
 
 bool coordinator_renew(Coordinator& c, const Grant& known, int seconds, int64_t* end_us)
 {
-    char sql[sql_size];
+    constexpr char sql[] =
+        "SELECT pg_catalog.date_part('epoch', flakeid.lease_renew($1::pg_catalog.uuid, "
+        "$2::pg_catalog.interval, pg_catalog.to_timestamp("
+        "$3::pg_catalog.numeric::pg_catalog.float8)))::pg_catalog.int8";
     char token[token_text_size];
     char length[24];
     char end[40];
-    snprintf(sql, sizeof sql,
-             "SELECT pg_catalog.date_part('epoch', %srenew($1::pg_catalog.uuid, "
-             "$2::pg_catalog.interval, pg_catalog.to_timestamp("
-             "$3::pg_catalog.numeric::pg_catalog.float8)))::pg_catalog.int8",
-             c.functions);
     write_token(known.token, token);
     snprintf(length, sizeof length, "%d s", seconds);
     const char* const values[] = {token, length, seconds_text(known.end_us, end, sizeof end)};
@@ -321,13 +316,10 @@ bool coordinator_renew(Coordinator& c, const Grant& known, int seconds, int64_t*
 
 bool coordinator_release(Coordinator& c, const unsigned char* token, int64_t last_us)
 {
-    char sql[sql_size];
+    constexpr char sql[] = "SELECT flakeid.lease_release($1::pg_catalog.uuid, "
+                           "pg_catalog.to_timestamp($2::pg_catalog.numeric::pg_catalog.float8))";
     char token_text[token_text_size];
     char last[40];
-    snprintf(sql, sizeof sql,
-             "SELECT %srelease($1::pg_catalog.uuid, "
-             "pg_catalog.to_timestamp($2::pg_catalog.numeric::pg_catalog.float8))",
-             c.functions);
     write_token(token, token_text);
     const char* const values[] = {token_text, seconds_text(last_us, last, sizeof last)};
     return check(c, ask(c, sql, 2, values), read_nothing);

@@ -26,11 +26,10 @@ struct Coordinator {
     const char* conninfo; // the caller's
     Steady stop;          // nothing is waited for past this moment
     PGconn* connection;
-    Address address;     // where the connection is, or was
-    bool has_address;    // there was one
-    bool unanswering;    // a question asked at `address` got no answer: others are tried first
-    char functions[160]; // what the names of those that it calls begin with
-    Trouble trouble;     // of the last call that failed
+    Address address;  // where the connection is, or was
+    bool has_address; // there was one
+    bool unanswering; // a question asked at `address` got no answer: others are tried first
+    Trouble trouble;  // of the last call that failed
     char text[trouble_text_size];
 };
 

@@ -16,6 +16,7 @@ return sub {
 	my ($server) = @_;
 	my @installed = (pg_config => $server->{pg_config}, installed => 1);
 	my $coordinator = Bench->start(@installed, config => [ "shared_preload_libraries = 'flakeid'", 'fsync = off' ]);
+	$coordinator->psql('CREATE EXTENSION flakeid_coordinator');
 	$coordinator->psql("SELECT flakeid.lease_realm_set('default', 1024, '$ttl s', '$skew s')");
 	$coordinator->psql(q{
 		CREATE FUNCTION refusal() RETURNS text LANGUAGE plpgsql AS $$

@@ -13,6 +13,7 @@ return sub {
 	my $node = 'SELECT flake_node(flake_next())';
 
 	my $coordinator = Bench->start(@installed);
+	$coordinator->psql('CREATE EXTENSION flakeid_coordinator');
 	my ($first, $second) = map { Bench->start(@installed, config => [ "flakeid.coordinator = 'host=$coordinator->{dir} dbname=postgres user=postgres'", 'flakeid.node = auto' ]) } 1, 2;
 	my @leased = map { $one->($_, $node) } $first, $second;
 	push @leased, $one->($coordinator, q{SELECT node FROM flakeid.lease_acquire('default', 'a program', '60 s')});

@@ -4,21 +4,25 @@ use strict;
 use warnings;
 use Exporter 'import';
 use Test::More;
-our @EXPORT = qw(text lines sources version made cells tables none same);
+our @EXPORT = qw(text lines sources version script made cells tables none same);
 
 sub text { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; return <$in> }
 sub lines { my @lines = `@_`; die "@_ failed" if $?; chomp @lines; return @lines }
 sub sources { return sort glob 'src/*.[ch]pp src/*/*.[ch]pp' }
 sub version { return (text('flakeid.control') =~ /^default_version = '(.*)'$/m)[0] }
 
-# The names that the SQL script of a version makes: those for people, and all, with their schema where
-# it is the extension's own. What only implements a type, a cast or an operator is not for people.
+# The SQL scripts of a version, of both extensions
+sub script { return join '', map { text("sql/$_--$_[0].sql") } 'flakeid', 'flakeid_coordinator' }
+
+# The names that they make: those for people, and all, with their schema where it is the extension's own. What only implements
+# a type, a cast or an operator is not for people, nor is what its comment calls internal, nor are tables.
 sub made
 {
-	my $script = text("sql/flakeid--$_[0].sql");
+	my $script = script($_[0]);
 	my %all = map { $_ => 1 } $script =~ /\bCREATE (?:MATERIALIZED )?(?:FUNCTION|VIEW|TABLE|TYPE|SEQUENCE) ([\w.]+)/g;
-	my %implements = map { $_ => 1 } $script =~ /^COMMENT ON FUNCTION (\w+)\([^;]*?IS\s+'(?:I\/O|implementation of)/gm;
-	return ({ map { $_ => 1 } grep { !/\./ && !$implements{$_} } keys %all }, \%all);
+	my %implements = map { $_ => 1 } $script =~ /^COMMENT ON FUNCTION ([\w.]+)\([^;]*?IS\s+'(?:I\/O|implementation of|planner support|internal: )/gm,
+	  $script =~ /\bCREATE (?:MATERIALIZED VIEW|TABLE) ([\w.]+)/g;
+	return ({ map { $_ => 1 } grep { !$implements{$_} } keys %all }, \%all);
 }
 
 # The rows of a page's tables, heads among them: a list of cells each.

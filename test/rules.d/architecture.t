@@ -55,7 +55,7 @@ for my $way (@ways)
 	}
 	none("the way from $begin() on", @wrong);
 }
-my %function = map { $_ => 1 } map { /\b(\w+)\(/g } values %text, text('sql/flakeid--' . version() . '.sql');
+my %function = map { $_ => 1 } map { /\b(\w+)\(/g } values %text, script(version());
 none('whatever else is called a function is one', grep { !$function{$_} } map { /^(?:flakeid\.)?(\w+)\(/ } text($page) =~ /`([^`\n]+)`/g);
 
 # Shared words: each atomic variable has its line, and each line its variable.

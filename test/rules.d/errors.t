@@ -44,7 +44,7 @@ for my $file (sources())
 	raised(message($1), 'WARNING') while $text =~ /\bwarn_once\(\s*($literals)/g;
 	raised(message("$1"), $code{ERRCODE_CONFIG_FILE_ERROR}) while $text =~ /\brefuse_(?:file|unreadable)\(\s*\w+,\s*($literals)/g;
 }
-my $script = text('sql/flakeid--' . version() . '.sql');
+my $script = script(version());
 while ($script =~ /\bRAISE (\w+) USING\s+MESSAGE = (?:format\()?'((?:[^']|'')*)'/g)
 {
 	my ($condition, $message) = ($1, $2);

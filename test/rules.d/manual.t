@@ -12,7 +12,7 @@ use Tree;
 chdir "$FindBin::Bin/../.." or die $!;
 my $version = version();
 my ($people, $all) = made($version);
-my $script = text("sql/flakeid--$version.sql");
+my $script = script($version);
 my $sources = join '', map { text($_) } sources();
 my @settings = $sources =~ /DefineCustom\w+Variable\(\s*"flakeid\.(\w+)"/g;
 my @pages = glob 'doc/reference/*.md';
@@ -48,10 +48,11 @@ is($constant{'generators of a server'}, 2 * @presets * $databases, 'generators o
 # Settings, functions, types and views have their rows.
 my @subjects = map { $_->[0] } @reference;
 my @headings = map { text($_) =~ /^## (.*)$/gm } @pages;
-same('settings of doc/reference', \@settings, [ map { /^(?:`flakeid\.\w+`(?:, | and )?)+$/ ? /`flakeid\.(\w+)`/g : () } @subjects, @headings ]);
+same('settings of doc/reference', \@settings, [ map { /^(?:`flakeid\.\w+`(?:, | and )?)+$/ ? grep({ !$people->{"flakeid.$_"} } /`flakeid\.(\w+)`/g) : () } @subjects, @headings ]);
 same('settings of doc/privileges.md', \@settings, [ map { $_->[0] =~ /^setting `flakeid\.(\w+)`$/ } cells('doc/privileges.md') ]);
+my %is_setting = map { ("flakeid.$_" => 1) } @settings;
 same('functions, types and views of doc/reference',
-	[ keys %$people ], [ map { /`(flake\w*)(?=[`(])/g } grep { !/^column/ } @subjects, @headings ]);
+	[ keys %$people ], [ grep { !$is_setting{$_} } map { /`(flake(?:_\w+|id\.\w+)?)(?=[`(])/g } grep { !/^column/ } @subjects, @headings ]);
 
 # Who may look into enciphered ids is told, and tested, with the names of all functions that look.
 my %sql_name = reverse $script =~ /^CREATE FUNCTION (\w+)\([^;]*?'MODULE_PATHNAME', '(\w+)'/gm;

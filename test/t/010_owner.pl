@@ -22,7 +22,7 @@ $node->safe_psql('postgres', q{
 	CREATE ROLE owner LOGIN;
 	CREATE ROLE application LOGIN;
 	CREATE DATABASE shop OWNER owner});
-$node->safe_psql('shop', q{CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE ROLE generator LOGIN IN ROLE flakeid_generator});
+$node->safe_psql('shop', q{CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator; CREATE ROLE generator LOGIN IN ROLE flakeid_generator});
 
 sub as { my ($user, $sql) = @_; return scalar $node->safe_psql('shop', $sql, extra_params => [ '-U', $user ]) }
 sub try { my ($user, $sql) = @_; my ($code, $out, $err) = $node->psql('shop', $sql, extra_params => [ '-U', $user ]); return $code == 0 ? $out : $err }
@@ -31,7 +31,7 @@ sub superusers { return $node->safe_psql('shop', 'SELECT count(*) FROM pg_roles 
 
 # Nothing of the extension is the owner's to change.
 my $member = members();
-my @changes = (changes($node, 'shop'), 'DROP EXTENSION flakeid', 'ALTER EXTENSION flakeid UPDATE', 'ALTER EXTENSION flakeid ADD FUNCTION trap()');
+my @changes = (changes($node, 'shop'), 'DROP EXTENSION flakeid CASCADE', 'ALTER EXTENSION flakeid UPDATE', 'ALTER EXTENSION flakeid ADD FUNCTION trap()');
 cmp_ok(scalar(@changes), '>', 400, 'the owner tries all changes');
 is(join("\n", tried($node, 'shop', @changes)), '', 'none is his');
 
@@ -157,14 +157,11 @@ for my $user ($node->safe_psql('postgres', 'SELECT current_user'), 'application'
 	as($user, 'SELECT renamed2.flake_timestamp(5::pg_catalog.int8), renamed2.flake_floor(pg_catalog.now()), renamed2.flake_inspect(5::pg_catalog.int8)');
 	as($user, 'SELECT 5::pg_catalog.int8 OPERATOR(renamed2.<@) pg_catalog.tstzrange(pg_catalog.now(), NULL)');
 	next if $user eq 'application';
-	for my $leases ('renamed2.flake_lease_', 'flakeid.lease_')
-	{
-		as($user, "SET timezone = 'America/New_York'; SELECT node AS number, token AS mine, lease_end AS until FROM ${leases}acquire('default'::pg_catalog.text, '$user'::pg_catalog.text,
-				'60 s'::pg_catalog.interval, NULL::pg_catalog.int4, NULL::pg_catalog.int4) \\gset
-			SELECT ${leases}renew(:'mine'::pg_catalog.uuid, '90 s'::pg_catalog.interval,
-				:'until'::pg_catalog.timestamptz OPERATOR(pg_catalog.+) '1 s'::pg_catalog.interval);
-			SELECT ${leases}release(:'mine'::pg_catalog.uuid, NULL::pg_catalog.timestamptz)");
-	}
+	as($user, "SET timezone = 'America/New_York'; SELECT node AS number, token AS mine, lease_end AS until FROM flakeid.lease_acquire('default'::pg_catalog.text, '$user'::pg_catalog.text,
+			'60 s'::pg_catalog.interval, NULL::pg_catalog.int4, NULL::pg_catalog.int4) \\gset
+		SELECT flakeid.lease_renew(:'mine'::pg_catalog.uuid, '90 s'::pg_catalog.interval,
+			:'until'::pg_catalog.timestamptz OPERATOR(pg_catalog.+) '1 s'::pg_catalog.interval);
+		SELECT flakeid.lease_release(:'mine'::pg_catalog.uuid, NULL::pg_catalog.timestamptz)");
 	next if !$super;
 	as($user, q{
 		SELECT flakeid.lease_realm_set('trapped'::pg_catalog.text, 3, '10 s'::pg_catalog.interval, '1 s'::pg_catalog.interval);

@@ -77,7 +77,6 @@ SKIP:
 	skip 'pg_repack is not installed', 1 if !-x Torture::Server::bin() . '/pg_repack';
 	survives($server, $draws, 'pg_repack', sub {
 		accepted($server, 'CREATE EXTENSION pg_repack', 'pg_repack: its extension');
-		$server->client('pg_repack', '-d', 'd1', '--no-order', map { ('-t', "flakeid.$_") } 'lease_realm', 'lease_node', 'lease_history');
 		$server->client('pg_repack', '-d', 'd1', '--no-order');
 		accepted($server, 'DROP EXTENSION pg_repack', 'pg_repack: and without it');
 	});

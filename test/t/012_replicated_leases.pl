@@ -15,7 +15,7 @@ my @node = map {
 	$node->init(allows_streaming => 'logical');
 	$node->start;
 	# Both hand out leases of the same nodes, under different rules.
-	$node->safe_psql('postgres', "CREATE EXTENSION flakeid; CREATE TABLE theirs (id int PRIMARY KEY, n int);
+	$node->safe_psql('postgres', "CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator; CREATE TABLE theirs (id int PRIMARY KEY, n int);
 		SELECT flakeid.lease_realm_set('default', max_ttl => '" . ($_ eq 'one' ? 1 : 2) . " h')");
 	$node
 } qw(one two);

@@ -23,6 +23,7 @@ for my $server ($there, $here)
 {
 	$server->value('d1', 'CREATE TABLE events (n int PRIMARY KEY, id flake DEFAULT flake_next())');
 	$server->value('d1', 'CREATE SEQUENCE numbers');
+	$server->value('d1', 'CREATE EXTENSION flakeid_coordinator');
 }
 
 sub wait_for

@@ -23,6 +23,7 @@ $node->safe_psql('postgres', q{
 $node->safe_psql('shop', q{
 	CREATE ROLE flakeid_generator;
 	CREATE EXTENSION flakeid;
+	CREATE EXTENSION flakeid_coordinator;
 	CREATE ROLE generator LOGIN IN ROLE flakeid_generator;
 	GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flake_seal(bigint), flake_unseal(flake_sealed) TO application});
 my @roles = qw(anonymous application owner generator monitor super);
@@ -35,7 +36,7 @@ my @lines = split /\n/, $node->safe_psql('shop', qq{
 			ELSE regexp_replace(i.identity, '^public\\.', '') END AS identity
 		FROM pg_depend AS d, pg_identify_object(d.classid, d.objid, 0) AS i
 		WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid')),
+		AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'flakeid%')),
 	cell AS (
 		SELECT type, identity, o, CASE type
 			WHEN 'function' THEN CASE WHEN has_function_privilege(role, objid, 'EXECUTE') THEN 'calls' END

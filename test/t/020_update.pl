@@ -15,7 +15,7 @@ my $facts = q{
 SET search_path = '';
 SET client_min_messages = warning;
 CREATE TEMP VIEW member AS SELECT classid, objid FROM pg_depend
-	WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid');
+	WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'flakeid%');
 CREATE TEMP VIEW relation AS SELECT c.* FROM pg_class c WHERE relnamespace = 'flakeid'::regnamespace
 	OR oid IN (SELECT objid FROM member WHERE classid = 'pg_class'::regclass);
 CREATE TEMP VIEW mine AS SELECT * FROM member UNION SELECT 'pg_class'::regclass, oid FROM relation
@@ -40,9 +40,9 @@ SELECT fact FROM (
 	FROM pg_init_privs WHERE (classoid, objoid) IN (SELECT * FROM mine)
 	UNION ALL
 	SELECT concat_ws(' | ', 'config', table_oid::regclass, condition) FROM pg_extension, unnest(extconfig, extcondition) AS u(table_oid, condition)
-	WHERE extname = 'flakeid'
+	WHERE extname LIKE 'flakeid%'
 	UNION ALL
-	SELECT concat_ws(' | ', extname, extversion, extrelocatable, extnamespace::regnamespace, extowner::regrole) FROM pg_extension WHERE extname = 'flakeid'
+	SELECT concat_ws(' | ', extname, extversion, extrelocatable, extnamespace::regnamespace, extowner::regrole) FROM pg_extension WHERE extname LIKE 'flakeid%'
 	UNION ALL
 	SELECT concat_ws(' | ', p.oid::regprocedure, CASE prokind WHEN 'a' THEN (SELECT concat_ws(' ', aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype) FROM pg_aggregate WHERE aggfnoid = p.oid) ELSE pg_get_functiondef(p.oid) END, prorettype::regtype, proleakproof, proowner::regrole, pg_temp.sorted(proacl))
 	FROM pg_proc p WHERE ('pg_proc'::regclass, p.oid) IN (SELECT * FROM mine)
@@ -95,11 +95,14 @@ is($version, $node->safe_psql('postgres', q{SELECT default_version FROM pg_avail
 
 chomp(my $share = (run_command([ 'pg_config', '--sharedir' ]))[0]);
 my @made;
-sub make_up { my ($name, $text) = @_; push @made, write_file("$share/extension/flakeid--$name", $text, 0644); return }
+sub make_up { my ($name, $text) = @_; push @made, write_file("$share/extension/$name", $text, 0644); return }
 END { my $status = $?; unlink @made; $? = $status }
-my $script = slurp_file("$share/extension/flakeid--$version.sql");
-make_up('next.sql', $script);
-make_up("$version--next.sql", '');
+sub script { my ($name) = @_; return slurp_file("$share/extension/$name--$version.sql") }
+for my $name ('flakeid', 'flakeid_coordinator')
+{
+	make_up("$name--next.sql", script($name));
+	make_up("$name--$version--next.sql", '');
+}
 
 # The walk: from each older version to this one, and from this one to the next.
 sub facts_after
@@ -110,13 +113,15 @@ sub facts_after
 	is(refusal($node, 'SELECT flake_next()', database => $database), '', "$database: ids are made");
 	return $node->safe_psql($database, $facts);
 }
+sub created { my ($of) = @_; return map { "CREATE EXTENSION $_ VERSION '$of'" } 'flakeid', 'flakeid_coordinator' }
 for my $to ($version, 'next')
 {
-	my $fresh = facts_after("fresh_$to" =~ tr/./_/r, "CREATE EXTENSION flakeid VERSION '$to'");
+	my $fresh = facts_after("fresh_$to" =~ tr/./_/r, created($to));
 	cmp_ok(scalar(split /\n/, $fresh), '>', 500, "$to: there are facts to compare");
 	for my $from (split /\n/, $node->safe_psql('postgres', qq{SELECT source FROM pg_extension_update_paths('flakeid') WHERE target = '$to' AND path IS NOT NULL}))
 	{
-		my $updated = facts_after("${from}_to_$to" =~ tr/./_/r =~ s/^/from_/r, "CREATE EXTENSION flakeid VERSION '$from'", "ALTER EXTENSION flakeid UPDATE TO '$to'");
+		my $updated = facts_after("${from}_to_$to" =~ tr/./_/r =~ s/^/from_/r, created($from),
+			"ALTER EXTENSION flakeid UPDATE TO '$to'", "ALTER EXTENSION flakeid_coordinator UPDATE TO '$to'");
 		is(difference($fresh, $updated), '', "from $from to $to: the catalogs are those of a fresh database");
 	}
 }
@@ -124,15 +129,16 @@ isnt(difference(facts_after('whole', 'CREATE EXTENSION flakeid'), facts_after('c
 	'', 'a right that differs is found');
 
 # An older library that the server still runs, under the objects of a newer one
-my $stand_in = c_library('stand_in', '');
-make_up('newer.control', "module_pathname = '$stand_in'\n");
-make_up('newer.sql', $script);
+my $stand_in = c_library('stand_in', '#include "utils/builtins.h"
+PG_FUNCTION_INFO_V1(flakeid_version); Datum flakeid_version(PG_FUNCTION_ARGS) { return CStringGetTextDatum("0.0.1"); }');
+make_up('flakeid--newer.control', "module_pathname = '$stand_in'\n");
+make_up('flakeid--newer.sql', script('flakeid'));
 $node->safe_psql('postgres', 'CREATE DATABASE never');
 like(refusal($node, q{CREATE EXTENSION flakeid VERSION 'newer'}, database => 'never'),
-	qr/^55000: the running server uses another version of the flakeid library\ndetail: .*flakeid_version.*\nhint: Restart the server\.$/, 'CREATE EXTENSION says restart');
+	qr/^55000: the running server uses another version of the flakeid library\ndetail: The SQL objects are of version \Q$version\E, the library is of version 0\.0\.1\.\nhint: Restart the server\.$/, 'CREATE EXTENSION says restart');
 
 # Objects whose durable state has another shape than the library keeps
-make_up('older.sql', $script =~ s{AS SELECT \* FROM flakeid.state_now\(\)}{AS SELECT 1 AS older}r);
+make_up('flakeid--older.sql', script('flakeid') =~ s{AS SELECT \* FROM flakeid.state_now\(\)}{AS SELECT 1 AS older}r);
 $node->safe_psql('postgres', 'CREATE DATABASE late');
 $node->safe_psql('late', q{CREATE EXTENSION flakeid VERSION 'older'});
 is(refusal($node, 'SELECT flake_next()', database => 'late'), "55000: extension flakeid of this database does not fit the library\n"

@@ -124,6 +124,7 @@ agree($server->connect, qr/^no: .*flakeid\.coordinator/, 'a coordinator that is 
 
 # Leases
 my $coordinator = created(name => 'coordinator');
+$coordinator->value('d1', 'CREATE EXTENSION flakeid_coordinator');
 $coordinator->value('d1', q{SELECT flakeid.lease_realm_set('default', 1024, '1 h', '5 s')}); # no renewal while this runs
 set_coordinator($server, "host=$coordinator->{dir}/nowhere dbname=d1 user=postgres");
 $server->stop;

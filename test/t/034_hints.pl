@@ -276,25 +276,26 @@ goes('SELECT flake_settled()');
 
 # Leases
 my $acquire = q{SELECT flakeid.lease_acquire('default', 'me', '60 s')};
-situation('a coordinator that rests');
+sub realm { situation(@_); return $node->safe_psql($database, 'CREATE EXTENSION flakeid_coordinator') }
+realm('a coordinator that rests');
 $node->safe_psql($database, 'SELECT flakeid.lease_begin_rest()');
 $hint = refused($acquire, qr/^55000: the coordinator hands out no leases before/);
 paste($hint, qr/(SELECT flakeid.lease_end_rest\(\))/);
 goes($acquire);
 
-situation('a realm that is not there');
+realm('a realm that is not there');
 $hint = refused($acquire =~ s/default/shop/r, qr/^22023: there is no realm "shop"/);
-my ($make) = $hint =~ /Make it with (\w+)\(\)/;
+my ($make) = $hint =~ /Make it with ([\w.]+)\(\)/;
 $node->safe_psql($database, "SELECT $make('shop')");
 goes($acquire =~ s/default/shop/r);
 
-situation('a lease that is too long');
+realm('a lease that is too long');
 $hint = refused($acquire =~ s/60 s/10 min/r, qr/^22023: a lease cannot last 600 s/);
-my ($raise) = $hint =~ /or raise max_ttl with (\w+)\(\)/;
+my ($raise) = $hint =~ /or raise max_ttl with ([\w.]+)\(\)/;
 $node->safe_psql($database, "SELECT $raise('default', max_ttl => '10 min')");
 goes($acquire =~ s/60 s/10 min/r);
 
-situation('leases in the role of a replica');
+realm('leases in the role of a replica');
 $hint = refused("SET session_replication_role = replica; $acquire", qr/^55000: leases are not changed in the role of a replica/);
 goes("SET session_replication_role = replica; $hint $acquire");
 

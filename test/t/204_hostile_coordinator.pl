@@ -56,14 +56,14 @@ my %wrong = (
 );
 my %answers = map { my $answer = $wrong{$_}[0]; $_ => lease(ref $answer ? $answer : sub { $answer }) } keys %wrong;
 $answers{good} = sub { return $_[0] eq 'connect' ? 'good' : FakeCoordinator::good(@_) };
-$answers{unwilling} = sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'functions' ? FakeCoordinator::refusal('42501', 'not for you') : undef };
+$answers{unwilling} = sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'installed' ? FakeCoordinator::refusal('42501', 'not for you') : undef };
 $answers{taken} = lease(FakeCoordinator::refusal('55006', 'node 5 is held by "the neighbour"'));
 # Mostly it is asked for leases, and never is it silent: there the lease worker's limits of time decide.
 $answers{'any bytes'} = sub {
 	my ($question, $number) = @_;
 	srand($$ + $number);
 	return 'good' if $question eq 'connect' && rand() < 0.9;
-	return FakeCoordinator::good($question) if $question eq 'functions' && rand() < 0.7;
+	return FakeCoordinator::good($question) if $question eq 'installed' && rand() < 0.7;
 	my $fields = join '', map { pack('N', rand() < 0.2 ? rand(2**32) : rand(20)) . chr(rand 256) x rand 20 } 1 .. rand 6;
 	return (sub { undef }, sub { (join('', map { chr rand 256 } 1 .. rand 200), 'the end') },
 		sub { (FakeCoordinator::message(chr(rand 256), $fields), 'the end') },
@@ -118,9 +118,9 @@ ok(wait_until(sub { error_of($server) eq '' }), 'a good answer');
 my $questions = () = $fake->questions;
 $fake->says('unwilling');
 my @since;
-ok(wait_until(sub { @since = $fake->questions; splice @since, 0, $questions; 5 < grep { $_ eq 'functions' } @since }), 'a first question that is refused is asked again');
-shift @since while $since[0] ne 'functions';
-is(join(' ', grep { $_ ne 'functions' } @since), '', 'and no other after it');
+ok(wait_until(sub { @since = $fake->questions; splice @since, 0, $questions; 5 < grep { $_ eq 'installed' } @since }), 'a first question that is refused is asked again');
+shift @since while $since[0] ne 'installed';
+is(join(' ', grep { $_ ne 'installed' } @since), '', 'and no other after it');
 like(error_of($server), qr/not for you/, 'with an error that says so');
 
 # What ordinary roles are told.
@@ -175,7 +175,7 @@ for my $hosts (
 # It lets a session in and answers no question: then the next one is asked.
 $answers{mute} = undef;
 $fake->stop;
-my $half = FakeCoordinator->new(mute => sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'functions' ? FakeCoordinator::row('flakeid.lease_') : '' });
+my $half = FakeCoordinator->new(mute => sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'installed' ? FakeCoordinator::row('1') : '' });
 $server->append_conf('postgresql.conf', sprintf "flakeid.coordinator = 'host=127.0.0.1,127.0.0.1 port=%d,%d dbname=postgres user=%s'\n",
 	$half->{port}, $coordinator->port, $user);
 $coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('default', 1024)");

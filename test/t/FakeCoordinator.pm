@@ -76,7 +76,7 @@ sub good
 	my ($question, undef, $node) = @_;
 	my $now = int time;
 	return
-	    $question eq 'functions' ? row('flakeid.lease_')
+	    $question eq 'installed' ? row('1')
 	  : $question eq 'acquire' ? row($node // 5, '6f9619ff-8b86-d011-b42d-00cf4fc964ff', $now, $now + 3)
 	  : $question eq 'renew' ? row($now + 3)
 	  : row('2026-01-01 00:00:00+00');
@@ -128,7 +128,7 @@ sub _serve
 		$text = $body if $type eq 'P';
 		next if $type ne 'S';
 		my ($question) = $text =~ /flakeid\.lease_(acquire|renew|release)/;
-		$question //= 'functions';
+		$question //= 'installed';
 		append_to_file($self->{log}, "$question\n");
 		$says = $answers->{ slurp_file($self->{file}) };
 		_say($client, $says->($question, $number++)) or return;

@@ -21,7 +21,7 @@ sub coordinator
 	$node->init(allows_streaming => 1, extra => $option{initdb});
 	$node->append_conf('postgresql.conf', $option{conf} // '');
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE TABLE ids (id bigint)');
+	$node->safe_psql('postgres', 'CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator; CREATE TABLE ids (id bigint)');
 	my ($ttl, $skew) = ($option{max_ttl} // '60 s', $option{max_skew} // '2 s');
 	$node->safe_psql('postgres', "SELECT flakeid.lease_realm_set('default', 1024, '$ttl', '$skew')");
 	return $node;

@@ -13,7 +13,7 @@ sub members
 {
 	return q{SELECT d.classid, d.objid, i.* FROM pg_depend AS d, pg_identify_object(d.classid, d.objid, 0) AS i
 		WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid')};
+		AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'flakeid%')};
 }
 
 # Statements that would change them
@@ -37,7 +37,7 @@ sub changes
 		WHERE type = 'table'
 		UNION ALL SELECT unnest(ARRAY['CREATE TABLE flakeid.mine ()', 'CREATE FUNCTION flakeid.mine() RETURNS int LANGUAGE sql AS ''SELECT 1''',
 			'CREATE OR REPLACE FUNCTION flakeid.restore(name text, value bigint) RETURNS bool LANGUAGE sql AS ''SELECT true''', 'REFRESH MATERIALIZED VIEW flakeid.state',
-			'CREATE CAST (flake AS bytea) WITH FUNCTION mine.castings(flake)', 'ALTER EXTENSION flakeid SET SCHEMA mine'])});
+			'CREATE CAST (flake AS bytea) WITH FUNCTION mine.castings(flake)', 'ALTER EXTENSION flakeid SET SCHEMA mine', 'ALTER EXTENSION flakeid_coordinator SET SCHEMA mine'])});
 }
 
 # Runs each as the owner, in a transaction that is rolled back; returns those that are allowed.
