@@ -1,57 +1,22 @@
 -- The settings in effect, and what follows from them
 
-CREATE FUNCTION flakeid.in_effect(OUT name text, OUT value text)
+CREATE FUNCTION flakeid.status_now(OUT name text, OUT value text, OUT source text)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'flakeid_in_effect' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flakeid.in_effect() IS 'internal: what follows from the settings';
-
-CREATE FUNCTION flakeid.prepare() RETURNS void
-    AS 'MODULE_PATHNAME', 'flakeid_prepare' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.prepare() IS 'internal: does what flake_next() does, except that it issues no id';
-
-CREATE FUNCTION flakeid.can_generate() RETURNS text
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM flakeid.prepare();
-    RETURN 'yes';
-EXCEPTION WHEN OTHERS THEN
-    RETURN 'no: ' || SQLERRM;
-END
-$$;
-COMMENT ON FUNCTION flakeid.can_generate() IS 'internal: yes, or the error of flake_next()';
-
-CREATE FUNCTION flakeid.settled() RETURNS flake
-    AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION flakeid.settled() IS 'internal: what flake_settled() returns';
-
-CREATE FUNCTION flakeid.settled_or_error() RETURNS pg_catalog.text
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN flakeid.settled();
-EXCEPTION WHEN OTHERS THEN
-    RETURN 'none: ' || SQLERRM;
-END
-$$;
-COMMENT ON FUNCTION flakeid.settled_or_error() IS 'internal: the settled mark, or the error of flake_settled()';
-
-CREATE FUNCTION flakeid.held_back() RETURNS pg_catalog.text
-    LANGUAGE sql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE count(*)
-           WHEN 0 THEN 'no'
-           ELSE format('%s by %s', clock_timestamp() - min(u.since), string_agg(DISTINCT coalesce('process ' || u.pid, 'prepared transaction ' || u.xid), ', ')) END
-    FROM flakeid.unsettled_now() AS u
-$$;
-COMMENT ON FUNCTION flakeid.held_back() IS 'internal: for how long the settled mark has been held back, and by whom';
+    AS 'MODULE_PATHNAME', 'flakeid_status_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.status_now() IS 'internal: what follows from the settings and transactions';
 
 CREATE VIEW flakeid.status AS
-    SELECT 'can generate' AS name, flakeid.can_generate() AS value, 'follows from the settings' AS source
+    SELECT name, value, source
+    FROM flakeid.status_now()
     UNION ALL
-    SELECT name, value, 'follows from the settings'
-    FROM flakeid.in_effect()
-    UNION ALL
-    SELECT 'settled mark', flakeid.settled_or_error(), 'follows from the transactions'
-    UNION ALL
-    SELECT 'settled mark held back', flakeid.held_back(), 'follows from the transactions'
+    SELECT 'settled mark held back',
+           (SELECT CASE WHEN pg_catalog.bool_or(true)
+                   THEN pg_catalog.format('%s by %s', pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.min(u.since),
+                        pg_catalog.string_agg(DISTINCT CASE WHEN u.pid IS NULL THEN pg_catalog.format('prepared transaction %s', u.xid)
+                                                            ELSE pg_catalog.format('process %s', u.pid) END, ', '))
+                   ELSE 'no' END
+            FROM flakeid.unsettled_now() AS u),
+           'follows from the transactions'
     UNION ALL
     SELECT name, pg_catalog.current_setting(name),
            pg_catalog.concat_ws(' ', source, sourcefile OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) sourceline)

@@ -122,13 +122,3 @@ FLAKEID_FUNCTION(flakeid_block)
     }
     return Int64GetDatum(id_of_word(g, draw(g, {n, true}).word));
 }
-
-FLAKEID_FUNCTION(flakeid_prepare)
-{
-    (void)fcinfo;
-    Generator& g = configured_generator();
-    if (settings.cache == 1 || !cached_word_serves(g)) {
-        draw_could(g);
-    }
-    return static_cast<Datum>(0);
-}

@@ -1,6 +1,7 @@
 // flake_settled, and who holds it back.
 #include "core/settled.hpp"
 #include "functions/generator_of.hpp"
+#include "functions/settled.hpp"
 #include "generator/settled.hpp"
 
 extern "C" {
@@ -84,7 +85,7 @@ bool may_see(Oid role)
 
 } // namespace
 
-FLAKEID_FUNCTION(flakeid_settled)
+int64_t flakeid::settled_mark(Generator& g)
 {
     if (RecoveryInProgress()) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -93,9 +94,13 @@ FLAKEID_FUNCTION(flakeid_settled)
                 errhint("Ask the primary, and read here what lies below its answer once this "
                         "server has replayed as far as the primary was then."));
     }
-    Generator& g = generator_of(fcinfo, 0);
     require_settling(g);
-    return Int64GetDatum(settled_for_statement(g));
+    return settled_for_statement(g);
+}
+
+FLAKEID_FUNCTION(flakeid_settled)
+{
+    return Int64GetDatum(settled_mark(generator_of(fcinfo, 0)));
 }
 
 // The pins that transactions of this database hold: one row for each transaction, layout and node.

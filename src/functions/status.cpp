@@ -2,6 +2,8 @@
 #include "server/clock.hpp"
 #include "server/messages.hpp"
 #include "functions/row.hpp"
+#include "functions/settled.hpp"
+#include "generator/draw.hpp"
 #include "settings/node.hpp"
 #include "lease/report.hpp"
 #include "settings/lease_settings.hpp"
@@ -9,6 +11,11 @@
 #include "settings/settings.hpp"
 #include "server/shared.hpp"
 #include "slots/slots.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "utils/resowner.h"
+}
 
 using namespace flakeid;
 
@@ -38,11 +45,57 @@ uint32_t usable_nodes(const Layout& layout, const NodeSpan& span)
                              : std::min(all, slots_for_span(layout, span.first, span.last));
 }
 
-void add_row(ReturnSetInfo* result, const char* name, const char* value)
+void add_row(ReturnSetInfo* result, const char* name, const char* value,
+             const char* source = "follows from the settings")
 {
-    Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(value)};
+    Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(value),
+                      CStringGetTextDatum(source)};
     bool nulls[lengthof(values)] = {};
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+// What `run` says, or `prefix` and the message of the error that it raises, which is undone. A
+// cancel is not an answer.
+template <typename Run>
+const char* said_or_error(const char* prefix, Run run)
+{
+    MemoryContext context = CurrentMemoryContext;
+    ResourceOwner owner = CurrentResourceOwner;
+    const char* volatile said = nullptr;
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(context);
+    PG_TRY();
+    {
+        said = run();
+        ReleaseCurrentSubTransaction();
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+        ErrorData* error = CopyErrorData();
+        FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(context);
+        CurrentResourceOwner = owner;
+        if (error->sqlerrcode == ERRCODE_QUERY_CANCELED) {
+            ReThrowError(error);
+        }
+        said = psprintf("%s: %s", prefix, error->message);
+    }
+    PG_END_TRY();
+    MemoryContextSwitchTo(context);
+    CurrentResourceOwner = owner;
+    return said;
+}
+
+// Does what flake_next() does, except that it issues no id.
+const char* can_generate()
+{
+    Generator& g = configured_generator();
+    if (settings.cache == 1 || !cached_word_serves(g)) {
+        draw_could(g);
+    }
+    return "yes";
 }
 
 const char* how_it_answers(const CoordinatorReport& report)
@@ -87,11 +140,12 @@ void add_leases(ReturnSetInfo* result)
 
 } // namespace
 
-FLAKEID_FUNCTION(flakeid_in_effect)
+FLAKEID_FUNCTION(flakeid_status_now)
 {
     InitMaterializedSRF(fcinfo, 0);
     auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
     auto row = [&](const char* name, const char* value) { add_row(result, name, value); };
+    row("can generate", said_or_error("no", can_generate));
     const Layout& layout = settings.layout;
     NodeSpan span = configured_span(layout);
     const int64_t rate = ids_per_second(layout);
@@ -120,5 +174,10 @@ FLAKEID_FUNCTION(flakeid_in_effect)
     }
     row("secret", words_of(secret_source()));
     row("preloaded", shared_preloaded() ? "yes" : "no");
+    add_row(
+        result, "settled mark",
+        said_or_error("none",
+                      [] { return psprintf(INT64_FORMAT, settled_mark(configured_generator())); }),
+        "follows from the transactions");
     return static_cast<Datum>(0);
 }
