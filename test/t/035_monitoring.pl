@@ -66,7 +66,8 @@ cmp_ok($of{flakeid_generator}[0]{layout_left_seconds}, '>', 365 * 86400, 'the la
 cmp_ok(abs($of{flakeid_horizon}[0]{ahead_seconds}), '<', 86400, 'the horizon lies near');
 cmp_ok($of{flakeid_lease}[0]{left_seconds}, '<=', 30, 'the lease ends');
 is($of{flakeid_coordinator}[0]{away_seconds}, 0, 'the coordinator answers');
-is($of{flakeid_nodes}[0]{problems}, 0, 'no node is twice');
+my ($leased) = $server->safe_psql('postgres', 'SELECT first_node FROM flakeid.nodes()');
+is(join(',', map { $_->{node} } @{ $of{flakeid_node} }), $leased, 'a node for each node in use');
 my ($realm) = look($coordinator, 'flakeid_realm', 1);
 is("$realm->{realm} $realm->{held_nodes} $realm->{all_nodes}", 'default 1 1024', 'the realm has one holder');
 is_deeply([ rows($server, 'flakeid_settled') ], [], 'nobody holds the settled mark back');
