@@ -4,5 +4,4 @@ export default {
     out: './migrations',
     dbCredentials: { url: process.env.DATABASE_URL },
     schemaFilter: ['public'],
-    tablesFilter: ['!flake_*'],
 };
