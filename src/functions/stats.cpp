@@ -8,19 +8,14 @@ using namespace flakeid;
 
 namespace {
 
-int64_t value_of(pg_atomic_uint64* shared)
-{
-    return static_cast<int64_t>(pg_atomic_read_u64(shared));
-}
-
 Datum number(Counter counter)
 {
-    return Int64GetDatum(value_of(shared_stats()->of(counter)));
+    return Int64GetDatum(counted(counter));
 }
 
 Datum length(Counter counter)
 {
-    return interval_datum(value_of(shared_stats()->of(counter)));
+    return interval_datum(counted(counter));
 }
 
 } // namespace
@@ -37,7 +32,7 @@ FLAKEID_FUNCTION(flakeid_stats_now)
         number(Counter::set_backs),
         length(Counter::largest_set_back_us),
         number(Counter::extensions),
-        TimestampTzGetDatum(value_of(&shared_stats()->reset_at)),
+        TimestampTzGetDatum(stats_reset_at()),
         number(Counter::lease_grants),
         number(Counter::lease_renewals),
         number(Counter::lease_failures),

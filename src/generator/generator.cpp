@@ -229,7 +229,6 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         }
         set_slot(g, g.span.first, find_slot(g, g.span.first));
     }
-    stats_begin();
     warn_near_end(g.layout, g.name);
 }
 

@@ -108,33 +108,70 @@ SnapshotView view_of(const SnapshotData& snapshot)
 {
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("the snapshot is too old for a settled mark"),
-            errdetail("More than " UINT64_FORMAT " transactions that drew ids have ended since it "
-                      "was taken.",
+            errdetail("Since it was taken, a session has ended more than " UINT64_FORMAT
+                      " transactions that drew ids.",
                       ended_kept),
             errhint("Call flake_settled() soon after the transaction has begun, or in a "
                     "transaction that is READ COMMITTED."));
 }
 
-// Takes in the transactions that have ended, but not for the snapshot.
-void take_ended(Pins& pins, Lowest& lowest, const SnapshotView& view)
+// What stands in an entry, which may be overwritten meanwhile: the caller looks for that after it.
+struct EndedCopy {
+    uint64_t xid, lowest;
+    uint32_t slot;
+    Oid database;
+
+    void take_into(Lowest& into) const
+    {
+        if (database == MyDatabaseId) {
+            into.take_pin(slot, lowest);
+        }
+    }
+};
+static_assert(is_plain<EndedCopy>);
+
+EndedCopy copy_of(Ended& ended)
 {
-    for (uint64_t number = pg_atomic_read_u64(&pins.ended_count); number-- > 0;) {
+    return {pg_atomic_read_u64(&ended.xid), pg_atomic_read_u64(&ended.lowest),
+            pg_atomic_read_u32(&ended.slot), pg_atomic_read_u32(&ended.database)};
+}
+
+// Takes in what one process ended, from the latest on. A process ends one transaction after the
+// other: the snapshot that sees one sees all that were ended before it.
+void take_latest(LatestEnded& latest, Lowest& lowest, const SnapshotView& view)
+{
+    for (uint64_t number = pg_atomic_read_u64(&latest.count); number-- > 0;) {
         pg_read_barrier();
-        Ended& ended = pins.ended[number % ended_kept];
-        const uint64_t xid = pg_atomic_read_u64(&ended.xid);
-        const uint64_t completed = pg_atomic_read_u64(&ended.completed);
-        const uint64_t pin = pg_atomic_read_u64(&ended.lowest);
-        const uint32_t slot = pg_atomic_read_u32(&ended.slot);
-        const Oid database = pg_atomic_read_u32(&ended.database);
+        const EndedCopy ended = copy_of(latest.ended[number % ended_kept]);
         pg_read_barrier();
-        if (pg_atomic_read_u64(&pins.ended_count) - number >= ended_kept) {
+        if (pg_atomic_read_u64(&latest.count) - number >= ended_kept) {
+            throw_too_old();
+        }
+        if (!unfinished(view, ended.xid)) {
+            return;
+        }
+        ended.take_into(lowest);
+    }
+}
+
+// The same of prepared transactions whose places went to others. Their order is that in which they
+// lost their places.
+void take_latest_prepared(Pins& pins, Lowest& lowest, const SnapshotView& view)
+{
+    for (uint64_t number = pg_atomic_read_u64(&pins.prepared_count); number-- > 0;) {
+        pg_read_barrier();
+        EndedPrepared& entry = pins.prepared[number % prepared_kept];
+        const uint64_t completed = pg_atomic_read_u64(&entry.completed);
+        const EndedCopy ended = copy_of(entry.ended);
+        pg_read_barrier();
+        if (pg_atomic_read_u64(&pins.prepared_count) - number >= prepared_kept) {
             throw_too_old();
         }
         if (taken_after(view, completed)) {
             return;
         }
-        if (database == MyDatabaseId && unfinished(view, xid)) {
-            lowest.take_pin(slot, pin);
+        if (unfinished(view, ended.xid)) {
+            ended.take_into(lowest);
         }
     }
 }
@@ -264,7 +301,10 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     const SnapshotView view = view_of(snapshot);
     take_prepared(pins, lowest, view);
     pg_read_barrier();
-    take_ended(pins, lowest, view);
+    for (int i = 0; i < MaxBackends; i++) {
+        take_latest(latest_ended(pins, i), lowest, view);
+    }
+    take_latest_prepared(pins, lowest, view);
     return lowest.id;
 }
 

@@ -89,6 +89,12 @@ inline uint64_t running_transaction(const PGPROC* proc)
 #endif
 }
 
+// The number of a process that can run transactions, below MaxBackends.
+inline uint32_t process_number(const PGPROC* proc)
+{
+    return static_cast<uint32_t>(proc - ProcGlobal->allProcs);
+}
+
 // The latest transaction that had ended, in 64 bits. The variable got another name in 17 (commit
 // b31ba5310b).
 inline uint64_t latest_completed_transaction()

@@ -2,67 +2,87 @@
 
 #include "server/shared.hpp"
 
-extern "C" {
-#include "access/xact.h"
-}
-
 namespace flakeid {
 
 uint64_t issued_here;
 
 namespace {
 
-void create(Stats* stats)
+size_t size()
 {
+    return offsetof(Stats, issued) + static_cast<size_t>(MaxBackends) * sizeof(Issued);
+}
+
+void create(void* memory)
+{
+    auto* stats = static_cast<Stats*>(memory);
     for (pg_atomic_uint64& counter : stats->counter) {
         pg_atomic_init_u64(&counter, 0);
     }
     pg_atomic_init_u64(&stats->reset_at, static_cast<uint64_t>(GetCurrentTimestamp()));
+    for (int i = 0; i < MaxBackends; i++) {
+        pg_atomic_init_u64(&stats->issued[i].count, 0);
+    }
 }
 
-Shared<Stats, create> shared;
+SharedPart shared = {size, create, nullptr, nullptr};
+
+Stats* attached()
+{
+    if (unlikely(shared.memory == nullptr)) {
+        shared_attach();
+    }
+    return static_cast<Stats*>(shared.memory);
+}
+
+pg_atomic_uint64* of(Counter which)
+{
+    return &attached()->counter[static_cast<int>(which)];
+}
 
 void add(Counter counter, int64_t much)
 {
-    pg_atomic_fetch_add_u64(shared.get()->of(counter), much);
+    pg_atomic_fetch_add_u64(of(counter), much);
 }
 
 void raise(Counter counter, int64_t value)
 {
-    raise_to(shared.get()->of(counter), static_cast<uint64_t>(value));
+    raise_to(of(counter), static_cast<uint64_t>(value));
 }
 
-void at_transaction_end(XactEvent, void*)
+uint64_t issued_by_all()
 {
-    stats_add_up();
+    uint64_t sum = 0;
+    for (int i = 0; i < MaxBackends; i++) {
+        sum += pg_atomic_read_u64(&attached()->issued[i].count);
+    }
+    return sum;
 }
 
 } // namespace
 
 void stats_init()
 {
-    shared.add();
+    shared_add(&shared);
 }
 
-Stats* shared_stats()
+int64_t counted(Counter which)
 {
-    return shared.get();
+    const uint64_t value = pg_atomic_read_u64(of(which));
+    return static_cast<int64_t>(which == Counter::issued ? issued_by_all() - value : value);
+}
+
+TimestampTz stats_reset_at()
+{
+    return static_cast<TimestampTz>(pg_atomic_read_u64(&attached()->reset_at));
 }
 
 void stats_add_up()
 {
     if (issued_here > 0) {
-        add(Counter::issued, static_cast<int64_t>(issued_here));
+        pg_atomic_uint64* sum = &attached()->issued[process_number(MyProc)].count;
+        pg_atomic_write_u64(sum, pg_atomic_read_u64(sum) + issued_here);
         issued_here = 0;
-    }
-}
-
-void stats_begin()
-{
-    static bool begun;
-    if (!begun) {
-        RegisterXactCallback(at_transaction_end, nullptr);
-        begun = true;
     }
 }
 
@@ -90,12 +110,12 @@ void count_set_back(int64_t us)
 
 void stats_reset()
 {
-    Stats* stats = shared_stats();
-    issued_here = 0;
-    for (pg_atomic_uint64& counter : stats->counter) {
+    stats_add_up();
+    for (pg_atomic_uint64& counter : attached()->counter) {
         pg_atomic_write_u64(&counter, 0);
     }
-    pg_atomic_write_u64(&stats->reset_at, static_cast<uint64_t>(GetCurrentTimestamp()));
+    pg_atomic_write_u64(of(Counter::issued), issued_by_all());
+    pg_atomic_write_u64(&attached()->reset_at, static_cast<uint64_t>(GetCurrentTimestamp()));
 }
 
 } // namespace flakeid

@@ -1,5 +1,6 @@
-// Counters of the server, always on. A session counts for itself and adds up at the end of each
-// transaction, so that a draw touches no shared memory for them.
+// Counters of the server, always on. A session counts the ids that it issues for itself and, at the
+// end of each transaction, in a cache line of its process: a draw touches no shared memory for
+// them, and a commit none that others write.
 #pragma once
 
 #include "server/postgres.hpp"
@@ -21,21 +22,26 @@ enum class Counter : int {
 };
 constexpr int counters = static_cast<int>(Counter::end);
 
+// What one process issued, whatever sessions it was.
+struct alignas(64) Issued {
+    pg_atomic_uint64 count;
+};
+
 // In shared memory.
 struct Stats {
-    pg_atomic_uint64 counter[counters];
-    pg_atomic_uint64 reset_at; // TimestampTz: since when they count
-
-    pg_atomic_uint64* of(Counter which) { return &counter[static_cast<int>(which)]; }
+    pg_atomic_uint64 counter[counters];   // of Counter::issued: what had been issued at the reset
+    pg_atomic_uint64 reset_at;            // TimestampTz: since when they count
+    Issued issued[FLEXIBLE_ARRAY_MEMBER]; // of each process; the process alone writes it
 };
 
 void stats_init();
-Stats* shared_stats();
 
-// What this session issued and did not add up yet. Adding up begins with stats_begin().
+// Since the reset.
+int64_t counted(Counter which);
+TimestampTz stats_reset_at();
+
+// What this session issued and did not add up yet.
 extern uint64_t issued_here;
-
-void stats_begin();
 
 inline void count_issued(uint32_t count)
 {
@@ -49,11 +55,11 @@ void count_ahead(int64_t us);
 void count_wait(int64_t us);
 void count_set_back(int64_t us);
 
-// Adds up what this session issued.
+// Adds up what this session issued; at the end of each transaction.
 void stats_add_up();
 
 void stats_reset();
 
-static_assert(is_plain<Stats>);
+static_assert(is_plain<Issued, Stats>);
 
 } // namespace flakeid

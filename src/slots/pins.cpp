@@ -2,6 +2,7 @@
 
 #include "core/settled.hpp"
 #include "server/shared.hpp"
+#include "server/stats.hpp"
 
 extern "C" {
 #include "access/twophase.h"
@@ -34,12 +35,22 @@ void create_holder(Holder& holder)
 
 // A place for each process, for each that prepares, for each transaction that is prepared, and for
 // each one that was before the server was started.
-size_t size()
+size_t holder_count()
 {
-    const auto holders = static_cast<size_t>(2 * MaxBackends + 2 * max_prepared_xacts);
-    return offsetof(Pins, holders) + holders * sizeof(Holder);
+    return static_cast<size_t>(2 * MaxBackends + 2 * max_prepared_xacts);
 }
 
+size_t latest_ended_begin()
+{
+    return offsetof(Pins, holders) + holder_count() * sizeof(Holder);
+}
+
+size_t size()
+{
+    return latest_ended_begin() + static_cast<size_t>(MaxBackends) * sizeof(LatestEnded);
+}
+
+// What is zero already stays untouched, so that it takes no memory before it is used.
 void create(void* memory)
 {
     auto* fresh = static_cast<Pins*>(memory);
@@ -48,32 +59,21 @@ void create(void* memory)
     pg_atomic_init_u32(&fresh->looked, 0);
     fresh->prepared_places = static_cast<uint32_t>(MaxBackends + 2 * max_prepared_xacts);
     pg_atomic_init_u32(&fresh->prepared_used, 0);
-    pg_atomic_init_u64(&fresh->ended_count, 0);
-    for (Ended& ended : fresh->ended) {
-        pg_atomic_init_u64(&ended.xid, 0);
-        pg_atomic_init_u64(&ended.completed, 0);
-        pg_atomic_init_u64(&ended.lowest, 0);
-        pg_atomic_init_u32(&ended.slot, 0);
-        pg_atomic_init_u32(&ended.database, InvalidOid);
-    }
-    for (uint32_t i = 0; i < static_cast<uint32_t>(MaxBackends) + fresh->prepared_places; i++) {
+    pg_atomic_init_u64(&fresh->prepared_count, 0);
+    for (size_t i = 0; i < holder_count(); i++) {
         create_holder(fresh->holders[i]);
     }
 }
 
 SharedPart shared = {size, create, nullptr, nullptr};
 
-uint32_t process_number(const PGPROC* proc)
-{
-    return static_cast<uint32_t>(proc - ProcGlobal->allProcs);
-}
-
 void clear(Holder& holder)
 {
     pg_atomic_write_u32(&holder.count, 0);
 }
 
-// A further pin, or the one that covers `slot` lowered to `word`. The holder's lock must be held.
+// A further pin, or the one that covers `slot` lowered to `word`. Nobody else may set one there
+// meanwhile.
 void lower(Holder& holder, uint32_t slot, Word word, uint64_t moment)
 {
     const uint32_t count = pg_atomic_read_u32(&holder.count);
@@ -93,24 +93,44 @@ void lower(Holder& holder, uint32_t slot, Word word, uint64_t moment)
     pg_atomic_write_u32(&holder.count, i + 1);
 }
 
-// Keeps what a transaction held for snapshots from before its end. It has ended for all others, and
-// its pins are not taken back yet.
-void keep_ended(Holder& holder, uint64_t xid)
+void fill(Ended& ended, uint64_t xid, Holder& holder, uint32_t pin)
 {
-    const uint32_t count = pg_atomic_read_u32(&holder.count);
+    pg_atomic_write_u64(&ended.xid, xid);
+    pg_atomic_write_u64(&ended.lowest, pg_atomic_read_u64(&holder.pins[pin].lowest));
+    pg_atomic_write_u32(&ended.slot, pg_atomic_read_u32(&holder.pins[pin].slot));
+    pg_atomic_write_u32(&ended.database, holder.database);
+}
+
+// Keeps what this process's transaction held for snapshots from before its end. It has ended for
+// all others, and its pins are not taken back yet.
+void keep_ended(uint64_t xid)
+{
+    LatestEnded& latest = latest_ended(*pins, static_cast<int>(own - pins->holders));
+    const uint32_t held = pg_atomic_read_u32(&own->count);
+    for (uint32_t i = 0; i < held; i++) {
+        pg_write_barrier();
+        const uint64_t number = pg_atomic_read_u64(&latest.count);
+        fill(latest.ended[number % ended_kept], xid, *own, i);
+        pg_write_barrier();
+        pg_atomic_write_u64(&latest.count, number + 1);
+    }
+    pg_write_barrier();
+}
+
+// The same of a prepared transaction, whose place goes to another.
+void keep_prepared(Holder& place, uint64_t xid)
+{
+    const uint32_t held = pg_atomic_read_u32(&place.count);
     SpinLockAcquire(&pins->lock);
     const uint64_t completed = latest_completed_transaction();
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < held; i++) {
         pg_write_barrier();
-        const uint64_t number = pg_atomic_read_u64(&pins->ended_count);
-        Ended& ended = pins->ended[number % ended_kept];
-        pg_atomic_write_u64(&ended.xid, xid);
-        pg_atomic_write_u64(&ended.completed, completed);
-        pg_atomic_write_u64(&ended.lowest, pg_atomic_read_u64(&holder.pins[i].lowest));
-        pg_atomic_write_u32(&ended.slot, pg_atomic_read_u32(&holder.pins[i].slot));
-        pg_atomic_write_u32(&ended.database, holder.database);
+        const uint64_t number = pg_atomic_read_u64(&pins->prepared_count);
+        EndedPrepared& entry = pins->prepared[number % prepared_kept];
+        fill(entry.ended, xid, place, i);
+        pg_atomic_write_u64(&entry.completed, completed);
         pg_write_barrier();
-        pg_atomic_write_u64(&pins->ended_count, number + 1);
+        pg_atomic_write_u64(&pins->prepared_count, number + 1);
     }
     SpinLockRelease(&pins->lock);
     pg_write_barrier();
@@ -131,7 +151,7 @@ Holder* take_prepared(uint64_t xid)
             continue;
         }
         if (before != 0) {
-            keep_ended(place, before);
+            keep_prepared(place, before);
         }
         SpinLockAcquire(&pins->lock);
         const bool ours = pg_atomic_read_u64(&place.xid) == before;
@@ -222,14 +242,16 @@ void after_commit()
 {
     const FullTransactionId xid = GetTopFullTransactionIdIfAny();
     if (FullTransactionIdIsValid(xid)) {
-        keep_ended(*own, U64FromFullTransactionId(xid));
+        keep_ended(U64FromFullTransactionId(xid));
     }
 }
 
 // The server tells of commits and aborts after the transaction has ended for all others. In
-// parallel workers these events have names of their own.
+// parallel workers these events have names of their own. One callback serves all that has to be
+// done at the end of a transaction.
 void at_transaction_event(XactEvent event, void*)
 {
+    stats_add_up();
     switch (event) {
     case XACT_EVENT_PRE_COMMIT:
         attach_leader();
@@ -285,22 +307,34 @@ Pins* pins_begin()
     return pins;
 }
 
+LatestEnded& latest_ended(Pins& of, int process)
+{
+    auto* first =
+        reinterpret_cast<LatestEnded*>(reinterpret_cast<char*>(&of) + latest_ended_begin());
+    return first[process];
+}
+
 void set_pin(uint32_t slot, Word word, uint64_t moment)
 {
     (void)pins_begin();
-    PGPROC* leader = MyProc->lockGroupLeader != nullptr ? MyProc->lockGroupLeader : MyProc;
-    Holder& holder = pins->holders[process_number(leader)];
-    const TimestampTz since = GetCurrentTransactionStartTimestamp();
-    SpinLockAcquire(&holder.lock);
+    // Parallel workers of this process run while it is in parallel mode only.
+    const bool alone = !IsInParallelMode();
+    PGPROC* leader = alone || MyProc->lockGroupLeader == nullptr ? MyProc : MyProc->lockGroupLeader;
+    Holder& holder = alone ? *own : pins->holders[process_number(leader)];
+    if (!alone) {
+        SpinLockAcquire(&holder.lock);
+    }
     const uint64_t running = running_transaction(leader);
     if (pg_atomic_read_u64(&holder.running) != running) {
         clear(holder);
         pg_atomic_write_u64(&holder.running, running);
     }
     holder.database = MyDatabaseId;
-    holder.since = since;
+    holder.since = GetCurrentTransactionStartTimestamp();
     lower(holder, slot, word, moment);
-    SpinLockRelease(&holder.lock);
+    if (!alone) {
+        SpinLockRelease(&holder.lock);
+    }
 }
 
 void pins_init()

@@ -3,15 +3,20 @@
 //
 // A transaction's pins stand in the place of the process that leads it, and parallel workers set
 // theirs there. A pin is set before the swap of the word, and taken back after the transaction has
-// ended for all others. Before it is taken back, a copy of it is kept among the latest ended if the
-// transaction may have written something: a snapshot from before its end does not see that. A
-// prepared transaction has a place of its own from PREPARE TRANSACTION on.
+// ended for all others. Before it is taken back, a copy of it is kept among the latest that the
+// process ended if the transaction may have written something: a snapshot from before its end does
+// not see that. A prepared transaction has a place of its own from PREPARE TRANSACTION on.
 //
-// Locking: a holder's lock is held to set a pin; the leader alone takes them back. Pins.lock is
-// held to add to the latest ended, and to take the place of a prepared transaction. Readers take
-// none: they read the generators' words, then the holders, then the prepared, then the latest
-// ended, so that they meet whatever goes from one place to the next (doc/dev/memory_order.md).
-// AddinShmemInitLock is held to look for the prepared transactions of an earlier run.
+// Nobody pays for the settled mark with more than plain stores into cache lines of his own process:
+// one at the first id of a transaction, one at its commit.
+//
+// Locking: a process sets its pins without a lock, and a holder's lock is held where a parallel
+// worker may set one at the same time. The leader alone takes them back, and alone adds to the
+// latest that its process ended. Pins.lock is held to take the place of a prepared transaction,
+// and to add to the latest prepared that ended. Readers take none: they read the generators'
+// words, then the holders, then the prepared, then the latest ended, so that they meet whatever
+// goes from one place to the next (doc/dev/memory_order.md). AddinShmemInitLock is held to look
+// for the prepared transactions of an earlier run.
 #pragma once
 
 #include "core/step.hpp"
@@ -45,16 +50,29 @@ struct alignas(64) Holder {
 
 // A pin of a transaction that has ended.
 struct Ended {
-    pg_atomic_uint64 xid;       // in 64 bits
-    pg_atomic_uint64 completed; // the latest that had ended, 64 bits
+    pg_atomic_uint64 xid; // in 64 bits
     pg_atomic_uint64 lowest;
     pg_atomic_uint32 slot;
     pg_atomic_uint32 database;
 };
 
-// How many are kept. A snapshot is asked about soon after it was taken, and all that ended since
-// must be among them.
-constexpr uint64_t ended_kept = 65536;
+// How many are kept of each process. A snapshot is asked about soon after it was taken, and what a
+// process ended since must be among them.
+constexpr uint64_t ended_kept = 1024;
+
+// The latest that one process ended, each later than the one before it. Nobody else's push them
+// out.
+struct alignas(64) LatestEnded {
+    pg_atomic_uint64 count; // all that were ever added
+    Ended ended[ended_kept];
+};
+
+// One of a prepared transaction, whose place went to another.
+struct EndedPrepared {
+    Ended ended;
+    pg_atomic_uint64 completed; // the latest transaction that had ended, 64 bits
+};
+constexpr uint64_t prepared_kept = 4096;
 
 struct Pins {
     pg_atomic_uint64
@@ -62,13 +80,16 @@ struct Pins {
     slock_t lock;
     pg_atomic_uint32 looked; // for the prepared transactions of an earlier run
     uint32_t prepared_places;
-    pg_atomic_uint32 prepared_used; // places from here on were never used
-    pg_atomic_uint64 ended_count;   // all that were ever added
-    Ended ended[ended_kept];
+    pg_atomic_uint32 prepared_used;  // places from here on were never used
+    pg_atomic_uint64 prepared_count; // all that were ever added to `prepared`
+    EndedPrepared prepared[prepared_kept];
     Holder
         holders[FLEXIBLE_ARRAY_MEMBER]; // of MaxBackends processes, then of prepared transactions
 };
-static_assert(is_plain<Pin, Holder, Ended, Pins>);
+static_assert(is_plain<Pin, Holder, Ended, LatestEnded, EndedPrepared, Pins>);
+
+// The latest that the process of a holder ended. They stand behind the holders.
+LatestEnded& latest_ended(Pins& pins, int process);
 
 // The pins, among them the prepared transactions of an earlier run, unless this is a standby.
 Pins* pins_begin();

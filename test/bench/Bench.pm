@@ -308,7 +308,7 @@ sub times
 	return \%times;
 }
 
-# Instructions of a function of the library, without the server around it: each of [function, SQL,
+# Instructions of a function, without the server around it, or of several of which none calls another: each of [functions, SQL,
 # how many calls or ids that SQL stands for, SQL to run before] in a single-user server under
 # callgrind. Statements end at the line's end there. Returns a list of instructions a call: the least
 # of three runs, after one that warms up, for now and then one of them extends the horizon.
@@ -317,7 +317,7 @@ sub instructions
 	my ($self, @measures) = @_;
 	my $out = "$self->{dir}/callgrind.out";
 	my $script = '';
-	my %functions = map { $_->[0] => 1 } @measures;
+	my %functions = map { $_ => 1 } map { split ' ', $_->[0] } @measures;
 	for my $measure (@measures)
 	{
 		my (undef, $sql, undef, $before) = @$measure;
