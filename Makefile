@@ -42,8 +42,7 @@ ifdef SOURCE_DATE_EPOCH
 CORE_CXXFLAGS += -ffile-prefix-map=$(CURDIR)=.
 endif
 PG_CXXFLAGS = $(CORE_CXXFLAGS) -Wall -Wextra -Wno-unused-parameter \
-	-Wno-missing-field-initializers $(if $(WERROR),-Werror)
-
+	-Wno-missing-field-initializers $(if $(WERROR),-Werror) -MMD -MP
 
 # The keeper of leases is a client of the coordinator.
 PG_CPPFLAGS = -Isrc -I$(libpq_srcdir) -DFLAKEID_VERSION='"$(EXTVERSION)"' $(NDEBUG)
@@ -51,7 +50,7 @@ PG_CPPFLAGS = -Isrc -I$(libpq_srcdir) -DFLAKEID_VERSION='"$(EXTVERSION)"' $(NDEB
 NDEBUG = $(if $(findstring --enable-cassert,$(shell $(PG_CONFIG) --configure)),,-DNDEBUG)
 SHLIB_LINK_INTERNAL = $(libpq)
 
-EXTRA_CLEAN = build
+EXTRA_CLEAN = build $(OBJS:.o=.d)
 
 PG_CONFIG = pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs))
@@ -73,7 +72,9 @@ PROVE_TESTS = test/t/*.pl test/torture/t/*.pl
 prove:
 	$(prove_installcheck)
 
-# PGXS of Debian tracks no headers.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.hpp src/*/*.hpp) flakeid.control Makefile
+# PGXS of Debian tracks no headers: the compiler writes those that a source includes beside its object.
+-include $(OBJS:.o=.d)
+$(OBJS): flakeid.control Makefile
+$(OBJS:.o=.bc): %.bc: %.o
 
 endif

@@ -12,7 +12,7 @@ chdir "$FindBin::Bin/../.." or die $!;
 my %most = (src => 400, test => 600);
 for my $top (sort keys %most)
 {
-	my @files = grep { !m{/(?:build|corpus|figures|vectors)/|lock\.json$|\.(?:o|bc)$} } lines("find $top -type f");
+	my @files = grep { !m{/(?:build|corpus|figures|vectors)/|lock\.json$|\.(?:o|d|bc)$} } lines("find $top -type f");
 	none("no file of $top/ has more than $most{$top} lines", grep { text($_) =~ tr/\n// > $most{$top} } @files);
 }
 
@@ -26,7 +26,7 @@ like(join(' ', lines('g++ -std=c++17 -MM test/model/horizon_model.cpp')), qr{/sr
 none('std::max and std::min, not Max and Min', grep { text($_) =~ /\b(?:Max|Min)\(/ } sources());
 
 # What .editorconfig says of every file, but for what programs wrote.
-my @texts = grep { -T && !m{^\./(?:\.git|build|expected|log|results|tmp|tmp_check|test/fuzz/corpus)/|^\./regression\.|\.(?:o|bc|so|svg)$} } lines('find . -type f');
+my @texts = grep { -T && !m{^\./(?:\.git|build|expected|log|results|tmp|tmp_check|test/fuzz/corpus)/|^\./regression\.|\.(?:o|d|bc|so|svg)$} } lines('find . -type f');
 none('lines end in LF, without blanks before it', grep { text($_) =~ /[ \t\r]\n|[^\n]\z/ } @texts);
 
 # Names in capitals stand for something else.
