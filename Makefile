@@ -2,16 +2,21 @@
 # make install              install into the server that pg_config names
 # make installcheck PGUSER=...    SQL tests on a running server that has flakeid installed
 # make demo                 see it work on a throw-away server; installs what is missing first
-# make check                all tests, on throw-away servers; installs what is missing first
+# make check                tests for each commit, on throw-away servers; installs what is missing first
+# make check-world          all tests, hours of them
+# make prove PROVE_TESTS=test/t/006_node.pl    TAP tests, with what pg_config names and flakeid installed there
+# make format, make lint    the sources of C++ as clang-format-14 writes them; what clang-tidy finds in them
 # make dist                 the archive for PGXN, of the last commit, in build
 # make deb                  Debian packages, in build/deb; installs what is missing first
 # make site                 the manual as a site, in build/site; installs what is missing first
 
-ifneq ($(filter demo check deb dist site,$(MAKECMDGOALS)),)
+ifneq ($(filter demo check check-world deb dist site,$(MAKECMDGOALS)),)
 
-.PHONY: demo check deb dist site
+.PHONY: demo check check-world deb dist site
 demo check:
 	@test/run test/$@
+check-world:
+	@test/check_world
 deb dist site:
 	@packaging/$@
 
@@ -67,10 +72,17 @@ $(SCRIPTS): flakeid.control Makefile
 	awk 'FNR == 1 && NR > 1 { print "" } { gsub(/@VERSION@/, "$(EXTVERSION)") } 1' $(filter %.sql,$^) >$@
 
 # TAP tests; not by TAP_TESTS, with which installcheck would fail where IPC::Run is missing.
-PROVE_TESTS = test/t/*.pl test/torture/t/*.pl
+PROVE_TESTS = test/t/*.pl
 .PHONY: prove
 prove:
 	$(prove_installcheck)
+
+.PHONY: format lint
+format:
+	clang-format-14 -i $(shell find src test -name '*.[ch]pp')
+lint:
+	@printf '%s\n' $(SOURCES) | xargs -P $(shell nproc) -n 4 sh -c \
+		'clang-tidy --quiet --warnings-as-errors="*" "$$@" -- $(CORE_CXXFLAGS) $(CPPFLAGS)' lint
 
 # PGXS of Debian tracks no headers: the compiler writes those that a source includes beside its object.
 -include $(OBJS:.o=.d)

@@ -1,4 +1,4 @@
-// Ids of others, for test/t/300_clients.pl.
+// Ids of others, for test/world/300_clients.pl.
 //   node ids.mjs make N      prints N ids of each program with what they hold: kind id ms node sequence
 //   node ids.mjs read        reads lines "kind id" and prints the same
 import { DiscordSnowflake } from '@sapphire/snowflake';

@@ -13,7 +13,7 @@ my ($people) = made(version());
 my $sources = join '', map { text($_) } sources();
 my @settings = map { "flakeid.$_" } $sources =~ /DefineCustom\w+Variable\(\s*"flakeid\.(\w+)"/g;
 my ($counters) = text('doc/reference/views.md') =~ /^\| column of `flakeid.stats`.*\n\|.*\n((?:\|.*\n)+)/m;
-my $tests = join '', map { text($_) } (grep { !/--/ } glob 'sql/*.sql'), glob('test/t/*.pl test/torture/lib/Torture/Scenario/*.pm');
+my $tests = join '', map { text($_) } (grep { !/--/ } glob 'sql/*.sql'), glob('test/t/*.pl test/world/*.pl test/torture/lib/Torture/Scenario/*.pm');
 none('each function, view and setting is tested', grep { $tests !~ /\b\Q$_\E\b/ } keys %$people, @settings);
 none('each counter is tested', grep { $tests !~ /\b$_\b/ } map { /`(\w+)`/g } map { (split /\|/)[1] } split /\n/, $counters);
 

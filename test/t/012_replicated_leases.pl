@@ -12,7 +12,7 @@ use Test::More;
 
 my @node = map {
 	my $node = PostgreSQL::Test::Cluster->new($_);
-	$node->init(allows_streaming => 'logical');
+	$node->init(allows_streaming => 'logical', extra => ['--no-instructions']);    # not a copy: with an identity of its own
 	$node->start;
 	# Both hand out leases of the same nodes, under different rules.
 	$node->safe_psql('postgres', "CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator; CREATE TABLE theirs (id int PRIMARY KEY, n int);

@@ -11,6 +11,18 @@ use PostgreSQL::Test::Utils;
 
 our @EXPORT = qw(source_dir server refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting c_library);
 
+# A server begins as a copy of $INITDB_TEMPLATE, where there is one: the framework itself does so from PostgreSQL 17 on.
+my $system = \&PostgreSQL::Test::Utils::system_or_bail;
+{
+	no warnings 'redefine';
+	*PostgreSQL::Test::Utils::system_or_bail = sub {
+		my ($program, undef, $data, @options) = @_;
+		return $system->('cp', '-RPp', $ENV{INITDB_TEMPLATE}, $data)
+		  if $program eq 'initdb' && $ENV{INITDB_TEMPLATE} && "@options" eq '-A trust -N';
+		return $system->(@_);
+	};
+}
+
 # The top of the source tree.
 sub source_dir { return abs_path(dirname(abs_path(__FILE__)) . '/../..') }
 

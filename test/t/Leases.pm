@@ -18,7 +18,7 @@ sub coordinator
 {
 	my ($name, %option) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(allows_streaming => 1, extra => $option{initdb});
+	$node->init(allows_streaming => 1, extra => ['--no-instructions']);    # not a copy: with an identity of its own
 	$node->append_conf('postgresql.conf', $option{conf} // '');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator; CREATE TABLE ids (id bigint)');
@@ -35,7 +35,7 @@ sub generator
 {
 	my ($name, $coordinator, %option) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init;
+	$node->init(extra => ['--no-instructions']);
 	my $where = $option{conninfo} // conninfo($coordinator);
 	$node->append_conf(
 		'postgresql.conf', qq{

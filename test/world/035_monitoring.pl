@@ -4,7 +4,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::Bin, "$FindBin::Bin/../rules.d";
+use lib "$FindBin::Bin/../t", "$FindBin::Bin/../rules.d";
 use FlakeTest;
 use Leases;
 use CPAN::Meta::YAML;

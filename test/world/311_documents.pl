@@ -1,12 +1,12 @@
 # The manual as a reader meets it: every SQL and shell block of each page is run, from top to bottom, and what it prints
 # is compared with what the page says. test/README.md, "The documents", says how a page tells what cannot be run here.
-#   make check STEPS=tap PROVE_TESTS=test/t/311_documents.pl DOCUMENTS="README.md doc/secrets.md"
+#   make check STEPS=tap PROVE_TESTS=test/world/311_documents.pl DOCUMENTS="README.md doc/secrets.md"
 # runs these pages, and shows all that they print.
 use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::Bin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
 use Document;
 use POSIX qw(strftime);
 use FlakeTest;

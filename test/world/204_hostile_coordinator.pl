@@ -5,7 +5,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::Bin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
 use Encode qw(decode FB_CROAK);
 use FakeCoordinator;
 use FlakeTest;

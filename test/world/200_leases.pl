@@ -7,7 +7,7 @@ use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Copy qw(copy);
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../t";
 use IPC::Run qw(start finish run);
 use Leases;
 use PostgreSQL::Test::Cluster;

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../t";
 use IPC::Run qw(start finish);
 use Leases;
 use PostgreSQL::Test::Cluster;
