@@ -61,13 +61,12 @@ is(refusal($node, q{SET flakeid.node = 5; SELECT flake_next('snowflake')}, datab
 # Before it: the slots of such calls are closed while they draw, and no id comes again.
 $node->restart;
 my $dir = PostgreSQL::Test::Utils::tempdir();
-write_file("$dir/names.sql", "INSERT INTO ids SELECT flake_next('snowflake') FROM generate_series(1, 1000);\n" x 3000, 0644);
 $node->safe_psql('names', 'CREATE TABLE ids (id bigint)');
 my @errors = ('') x 3;
-my $endless = q{SELECT count(flake_next('snowflake')) FROM (SELECT generate_series(1, 2000000000)) AS g};
-my @commands = ([ '-f', "$dir/names.sql" ], [ '-f', "$dir/names.sql" ], [ '-c', "SET statement_timeout = '10min'", '-c', $endless ]);
+my $statements = q{DO $$ BEGIN LOOP INSERT INTO ids SELECT flake_next('snowflake') FROM generate_series(1, 1000); COMMIT; END LOOP; END $$};
+my $one = q{SELECT count(flake_next('snowflake')) FROM (SELECT generate_series(1, 2000000000)) AS g};
 my @sessions = map { my $err = \$errors[$_];
-	IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('names'), @{ $commands[$_] } ], '<', \undef, '2>', $err) } 0 .. 2;
+	IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('names'), '-c', $_ < 2 ? $statements : $one ], '<', \undef, '2>', $err) } 0 .. 2;
 $node->poll_query_until('names', 'SELECT count(*) > 20000 FROM ids') or die;
 my @drawn = draw_at_once($node, map { [ 'configured', 'SELECT flake_next() FROM generate_series(1, 50000)' ] } 1 .. 4);
 $_->finish for @sessions;

@@ -283,7 +283,7 @@ sub nodes
 	return;
 }
 
-for my $setup ([ 0, 2000 ], [ 1, 2000 ], [ 0, 20 ], [ 1, 20 ])
+for my $setup ([ 0, 20 ], [ 1, 2000 ])
 {
 	my ($preload, $connections) = @$setup;
 	my $with = ($preload ? 'preloaded' : 'not preloaded') . ", $connections connections";

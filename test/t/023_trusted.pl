@@ -13,8 +13,8 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('trusting');
 $node->init;
-# Two ids a millisecond: thousands at once lie ahead of the clock.
-$node->append_conf('postgresql.conf', "flakeid.layout = '$FlakeTest::narrow'");
+# Two ids a millisecond: thousands at once lie ahead of the clock, and nobody waits for it.
+$node->append_conf('postgresql.conf', "flakeid.layout = '$FlakeTest::narrow'\nflakeid.max_ahead = '2min'");
 $node->start;
 $node->safe_psql('postgres', q{
 	CREATE ROLE owner LOGIN CREATEROLE;

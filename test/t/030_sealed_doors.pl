@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $rows = $ENV{SEALED_ROWS} // 20_000;
+my $rows = $ENV{SEALED_ROWS} // 4_000;
 
 my $node = PostgreSQL::Test::Cluster->new('doors');
 $node->init(allows_streaming => 'logical');
