@@ -15,7 +15,7 @@ my ($format) = slurp_file(source_dir() . '/src/server/shared.cpp') =~ /^#define 
 my $next_format = $format + 1;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 system('cp', '-pR', map({ source_dir() . "/$_" } qw(src sql Makefile flakeid.control)), $dir) == 0 or die;
-unlink "$dir/src/shared.o", "$dir/flakeid.so";
+unlink "$dir/src/server/shared.o", "$dir/flakeid.so";
 my ($log, $err) = run_command([ 'make', '-s', '-C', $dir, 'with_llvm=no', 'flakeid.so',
 	"PG_CPPFLAGS=-DFLAKEID_SHARED_VERSION=$next_format" ]);
 rename "$dir/flakeid.so", "$dir/other.so" or die "no other.so: $log $err";
