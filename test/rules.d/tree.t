@@ -41,8 +41,13 @@ none('files that comments name are there', @missing);
 SKIP:
 {
 	# Every version of clang-format has an idea of its own of .clang-format.
-	skip 'there is no clang-format-14', 1 if !grep { -x "$_/clang-format-14" } split /:/, $ENV{PATH};
-	my @files = map { lines("find $_ -name '*.?pp'") } qw(src test/unit test/model test/fuzz);
+	if (!grep { -x "$_/clang-format-14" } split /:/, $ENV{PATH})
+	{
+		diag('clang-format-14 is missing: how C++ is formatted is not looked at');
+		ok(0, 'CI has clang-format-14 where Debian has it') if $ENV{CI} && !system('apt-cache show clang-format-14 >/dev/null 2>&1');
+		skip 'there is no clang-format-14', 1;
+	}
+	my @files = map { lines("find $_ -name '*.?pp'") } qw(src test);
 	none('clang-format-14 -i would change nothing', map { /^(\S+?):\d+:\d+: error/ } `clang-format-14 --dry-run -Werror @files 2>&1`);
 }
 
