@@ -42,22 +42,10 @@ CREATE FUNCTION flake_range_contains(during tstzrange, id int8) RETURNS bool
     SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_range_contains(tstzrange, int8) IS 'implementation of @> operator';
 
-CREATE OPERATOR <@ (
-    LEFTARG = int8,
-    RIGHTARG = tstzrange,
-    FUNCTION = flake_in_range,
-    COMMUTATOR = @>,
-    RESTRICT = pg_catalog.contsel,
-    JOIN = pg_catalog.contjoinsel
-);
+CREATE OPERATOR <@ (LEFTARG = int8, RIGHTARG = tstzrange, FUNCTION = flake_in_range, COMMUTATOR = @>,
+    RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
 COMMENT ON OPERATOR <@ (int8, tstzrange) IS 'the id of flakeid.layout was stamped in the range';
 
-CREATE OPERATOR @> (
-    LEFTARG = tstzrange,
-    RIGHTARG = int8,
-    FUNCTION = flake_range_contains,
-    COMMUTATOR = <@,
-    RESTRICT = pg_catalog.contsel,
-    JOIN = pg_catalog.contjoinsel
-);
+CREATE OPERATOR @> (LEFTARG = tstzrange, RIGHTARG = int8, FUNCTION = flake_range_contains, COMMUTATOR = <@,
+    RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
 COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the id of flakeid.layout was stamped in the range';

@@ -99,61 +99,18 @@ COMMENT ON FUNCTION flakeid.sealed_hash_extended(flake_sealed, int8) IS 'impleme
 COMMENT ON FUNCTION flakeid.sealed_larger(flake_sealed, flake_sealed) IS 'implementation of max';
 COMMENT ON FUNCTION flakeid.sealed_smaller(flake_sealed, flake_sealed) IS 'implementation of min';
 
-CREATE OPERATOR < (
-    LEFTARG = flake_sealed,
-    RIGHTARG = flake_sealed,
-    FUNCTION = flakeid.sealed_lt,
-    COMMUTATOR = >,
-    NEGATOR = >=,
-    RESTRICT = pg_catalog.scalarltsel,
-    JOIN = pg_catalog.scalarltjoinsel
-);
-CREATE OPERATOR <= (
-    LEFTARG = flake_sealed,
-    RIGHTARG = flake_sealed,
-    FUNCTION = flakeid.sealed_le,
-    COMMUTATOR = >=,
-    NEGATOR = >,
-    RESTRICT = pg_catalog.scalarlesel,
-    JOIN = pg_catalog.scalarlejoinsel
-);
-CREATE OPERATOR = (
-    LEFTARG = flake_sealed,
-    RIGHTARG = flake_sealed,
-    FUNCTION = flakeid.sealed_eq,
-    COMMUTATOR = =,
-    NEGATOR = <>,
-    RESTRICT = pg_catalog.eqsel,
-    JOIN = pg_catalog.eqjoinsel,
-    HASHES, MERGES
-);
-CREATE OPERATOR <> (
-    LEFTARG = flake_sealed,
-    RIGHTARG = flake_sealed,
-    FUNCTION = flakeid.sealed_ne,
-    COMMUTATOR = <>,
-    NEGATOR = =,
-    RESTRICT = pg_catalog.neqsel,
-    JOIN = pg_catalog.neqjoinsel
-);
-CREATE OPERATOR >= (
-    LEFTARG = flake_sealed,
-    RIGHTARG = flake_sealed,
-    FUNCTION = flakeid.sealed_ge,
-    COMMUTATOR = <=,
-    NEGATOR = <,
-    RESTRICT = pg_catalog.scalargesel,
-    JOIN = pg_catalog.scalargejoinsel
-);
-CREATE OPERATOR > (
-    LEFTARG = flake_sealed,
-    RIGHTARG = flake_sealed,
-    FUNCTION = flakeid.sealed_gt,
-    COMMUTATOR = <,
-    NEGATOR = <=,
-    RESTRICT = pg_catalog.scalargtsel,
-    JOIN = pg_catalog.scalargtjoinsel
-);
+CREATE OPERATOR < (LEFTARG = flake_sealed, RIGHTARG = flake_sealed, FUNCTION = flakeid.sealed_lt, COMMUTATOR = >, NEGATOR = >=,
+    RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR <= (LEFTARG = flake_sealed, RIGHTARG = flake_sealed, FUNCTION = flakeid.sealed_le, COMMUTATOR = >=, NEGATOR = >,
+    RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR = (LEFTARG = flake_sealed, RIGHTARG = flake_sealed, FUNCTION = flakeid.sealed_eq, COMMUTATOR = =, NEGATOR = <>,
+    RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR <> (LEFTARG = flake_sealed, RIGHTARG = flake_sealed, FUNCTION = flakeid.sealed_ne, COMMUTATOR = <>, NEGATOR = =,
+    RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+CREATE OPERATOR >= (LEFTARG = flake_sealed, RIGHTARG = flake_sealed, FUNCTION = flakeid.sealed_ge, COMMUTATOR = <=, NEGATOR = <,
+    RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR > (LEFTARG = flake_sealed, RIGHTARG = flake_sealed, FUNCTION = flakeid.sealed_gt, COMMUTATOR = <, NEGATOR = <=,
+    RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
 COMMENT ON OPERATOR < (flake_sealed, flake_sealed) IS 'less than';
 COMMENT ON OPERATOR <= (flake_sealed, flake_sealed) IS 'less than or equal';
 COMMENT ON OPERATOR = (flake_sealed, flake_sealed) IS 'equal';
@@ -214,23 +171,11 @@ CREATE FUNCTION flake_range_contains(during tstzrange, id flake_sealed) RETURNS 
     SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_range_contains(tstzrange, flake_sealed) IS 'implementation of @> operator';
 
-CREATE OPERATOR <@ (
-    LEFTARG = flake_sealed,
-    RIGHTARG = tstzrange,
-    FUNCTION = flake_in_range,
-    COMMUTATOR = @>,
-    RESTRICT = pg_catalog.contsel,
-    JOIN = pg_catalog.contjoinsel
-);
+CREATE OPERATOR <@ (LEFTARG = flake_sealed, RIGHTARG = tstzrange, FUNCTION = flake_in_range, COMMUTATOR = @>,
+    RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
 COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS
     'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
 
-CREATE OPERATOR @> (
-    LEFTARG = tstzrange,
-    RIGHTARG = flake_sealed,
-    FUNCTION = flake_range_contains,
-    COMMUTATOR = <@,
-    RESTRICT = pg_catalog.contsel,
-    JOIN = pg_catalog.contjoinsel
-);
+CREATE OPERATOR @> (LEFTARG = tstzrange, RIGHTARG = flake_sealed, FUNCTION = flake_range_contains, COMMUTATOR = <@,
+    RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
 COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
