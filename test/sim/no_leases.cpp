@@ -1,0 +1,19 @@
+// There is no coordinator.
+#include "checker.hpp"
+#include "worker.hpp"
+
+namespace flakeid {
+
+void worker_init() {}
+
+void lease_call(Lease*)
+{
+    sim::broken_for_good("a lease is wanted without a coordinator");
+}
+
+void keeper_call()
+{
+    sim::broken_for_good("leases began without a coordinator");
+}
+
+} // namespace flakeid

@@ -1,0 +1,181 @@
+#include "server.hpp"
+
+#include "checker.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace sim {
+
+Server servers[most_servers];
+
+void acquire(Lock& lock, bool exclusive)
+{
+    while (lock.exclusive >= 0 || (exclusive && lock.shared > 0)) {
+        lock.waiting.push_back(running->number);
+        sleep_until(never);
+    }
+    if (exclusive) {
+        lock.exclusive = running->number;
+    } else {
+        lock.shared++;
+    }
+}
+
+void release(Lock& lock, bool exclusive)
+{
+    if (exclusive) {
+        lock.exclusive = -1;
+    } else {
+        lock.shared--;
+    }
+    for (int number : lock.waiting) {
+        wake_number(number);
+    }
+    lock.waiting.clear();
+}
+
+// ---- Clocks
+
+int64_t wall_clock(const Server& server)
+{
+    return server.clock.still_at >= 0 ? server.clock.still_at
+                                      : true_epoch_us + true_us + server.clock.offset;
+}
+
+int64_t steady_clock(const Server& server)
+{
+    return true_us - server.booted_us + minute;
+}
+
+// ---- Directories
+
+namespace {
+
+void apply(Directory& directory, const WalRecord& record)
+{
+    DatabaseFiles& database = directory.databases[record.database];
+    switch (record.kind) {
+    case WalKind::page:
+        for (StateFile& file : database.files) {
+            if (file.number == record.file.number) {
+                file = record.file;
+                return;
+            }
+        }
+        for (StateFile& file : database.files) {
+            if (file.number == InvalidOid) {
+                file = record.file;
+                return;
+            }
+        }
+        return;
+    case WalKind::catalog:
+        for (StateFile& file : database.files) {
+            if (file.number != record.current) {
+                file = StateFile{};
+            }
+        }
+        database.current = record.current;
+        return;
+    case WalKind::commit:
+        return;
+    }
+}
+
+} // namespace
+
+Directory replayed(const Server& server, uint64_t lsn)
+{
+    Directory directory = server.base;
+    directory.files = server.now.files;
+    directory.next_xid = server.now.next_xid;
+    for (const WalRecord& record : server.wal) {
+        if (record.lsn <= lsn) {
+            apply(directory, record);
+        }
+    }
+    return directory;
+}
+
+Directory crashed(const Server& server)
+{
+    const auto unflushed = static_cast<int64_t>(server.inserted - server.flushed);
+    return replayed(server, server.flushed + static_cast<uint64_t>(chance.below(unflushed + 1)));
+}
+
+Directory flushed(const Server& server)
+{
+    return replayed(server, server.flushed);
+}
+
+Directory standby_at(const Server& server, int64_t at)
+{
+    uint64_t lsn = 0;
+    for (const WalRecord& record : server.wal) {
+        if (record.lsn <= server.flushed && record.flushed_at <= at) {
+            lsn = record.lsn;
+        }
+    }
+    return replayed(server, lsn);
+}
+
+void make_file(Server& server, Directory& directory, const std::string& name,
+               const std::string& bytes)
+{
+    const int64_t now = wall_clock(server);
+    directory.files[name] = {server.next_inode++, now, now, now, bytes};
+}
+
+Directory copied(Server& to, const Directory& from)
+{
+    Directory copy = from;
+    for (auto& [name, file] : copy.files) {
+        const int64_t modified = file.modified;
+        make_file(to, copy, name, file.bytes);
+        copy.files[name].modified = modified;
+    }
+    return copy;
+}
+
+Directory synchronised(Server& to, const Directory& there, const Directory& from, bool in_place)
+{
+    Directory result = copied(to, from);
+    for (auto& [name, file] : result.files) {
+        const auto before = there.files.find(name);
+        if (before == there.files.end()) {
+            continue;
+        }
+        const bool same =
+            before->second.bytes == file.bytes && before->second.modified == file.modified;
+        if (same) {
+            file = before->second;
+        } else if (in_place) {
+            file.number = before->second.number;
+            file.born = before->second.born;
+        }
+    }
+    return result;
+}
+
+const StateFile* flushed_state(const Server& server, int database)
+{
+    // The latest record of the current file that is flushed; otherwise what the server began with.
+    const Oid current = server.now.databases[database].current;
+    for (size_t i = server.wal.size(); i > 0; i--) {
+        const WalRecord& record = server.wal[i - 1];
+        if (record.lsn <= server.flushed && record.kind == WalKind::page &&
+            record.database == database && record.file.number == current) {
+            return &record.file;
+        }
+    }
+    for (const StateFile& file : server.base.databases[database].files) {
+        if (file.number == current && current != InvalidOid) {
+            return &file;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace sim
