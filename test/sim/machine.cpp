@@ -267,8 +267,12 @@ bool run_somebody(int64_t until)
         run(*ready[chance.below(count)]);
         return true;
     }
-    true_us = std::max(true_us, std::min(next, until));
-    return next <= until;
+    if (next <= until && next != never) {
+        true_us = next;
+        return true;
+    }
+    true_us = until == never ? true_us : std::max(true_us, until);
+    return false;
 }
 
 void* of_process(Process& process, void* variable)

@@ -86,6 +86,8 @@ PROCESS_LOCAL int my_level = 0; // of the error that is being made
 PROCESS_LOCAL size_t my_used = 0; // of the arena
 PROCESS_LOCAL Buffer my_record = InvalidBuffer;
 PROCESS_LOCAL bool my_library = false; // is loaded
+PROCESS_LOCAL SnapshotData my_snapshot = {};
+PROCESS_LOCAL TransactionId my_snapshot_xip[most_backends + most_prepared] = {};
 
 char* arenas[most_processes];
 char record_page[BLCKSZ]; // of the generic WAL record that is being made; its maker does not yield
@@ -227,6 +229,7 @@ PROCESS_LOCAL int64_t my_highest_wall = 0;
 PROCESS_LOCAL bool cancel_pending = false, terminate_pending = false;
 
 void (*on_log)(Server& server, const char* message);
+void (*on_transaction_end)(bool committed);
 
 // ---- Life of a server
 
@@ -260,6 +263,9 @@ void start_server(Server& server, const Directory& directory)
     server.base = server.now = directory;
     server.wal.clear();
     server.flushed = server.inserted;
+    for (int i = 0; i < most_databases; i++) {
+        server.flushed_rows[i] = current_file(directory.databases[i]);
+    }
     server.in_recovery = false;
     memset(server.lwlocks, 0, sizeof server.lwlocks);
     for (Lock& lock : server.locks) {
@@ -424,6 +430,9 @@ void end_transaction(bool commit)
     }
     yield();
     leave_transaction();
+    if (on_transaction_end != nullptr) {
+        on_transaction_end(commit);
+    }
     yield();
     call_back(commit ? XACT_EVENT_COMMIT : XACT_EVENT_ABORT);
     my_xid = 0;
@@ -448,8 +457,8 @@ void abort_transaction()
 
 SnapshotData& take_snapshot()
 {
-    static SnapshotData snapshot;
-    static TransactionId xip[most_backends + most_prepared];
+    SnapshotData& snapshot = my_snapshot;
+    TransactionId* xip = my_snapshot_xip;
     Server& server = here();
     snapshot = SnapshotData{};
     const uint64_t next = U64FromFullTransactionId(server.variables.latestCompletedXid) + 1;
@@ -1206,6 +1215,12 @@ void XLogFlush(XLogRecPtr lsn)
             server.wal[i - 1].flushed_at = true_us;
         }
     }
+    for (const WalRecord& record : server.wal) {
+        if (record.kind == WalKind::page && record.lsn > server.flushed && record.lsn <= target &&
+            record.file.number == server.now.databases[record.database].current) {
+            server.flushed_rows[record.database] = record.file;
+        }
+    }
     server.flushed = std::max(server.flushed, target);
 }
 
@@ -1424,7 +1439,11 @@ void MarkGUCPrefixReserved(const char*) {}
 const char* GetConfigOptionResetString(const char* name)
 {
     const Setting* setting = find_setting(name);
-    return setting == nullptr ? "" : setting->reset;
+    Assert(setting != nullptr);
+    if (strcmp(name, "flakeid.max_ahead") == 0) {
+        max_ahead_is_asked(atoi(setting->reset) * ms);
+    }
+    return setting->reset;
 }
 
 int GetConfigOptionFlags(const char*, bool)

@@ -159,23 +159,30 @@ Directory synchronised(Server& to, const Directory& there, const Directory& from
     return result;
 }
 
-const StateFile* flushed_state(const Server& server, int database)
+StateFile current_file(const DatabaseFiles& database)
 {
-    // The latest record of the current file that is flushed; otherwise what the server began with.
-    const Oid current = server.now.databases[database].current;
-    for (size_t i = server.wal.size(); i > 0; i--) {
-        const WalRecord& record = server.wal[i - 1];
-        if (record.lsn <= server.flushed && record.kind == WalKind::page &&
-            record.database == database && record.file.number == current) {
-            return &record.file;
+    for (const StateFile& file : database.files) {
+        if (file.number == database.current) {
+            return file;
         }
     }
-    for (const StateFile& file : server.base.databases[database].files) {
-        if (file.number == current && current != InvalidOid) {
-            return &file;
-        }
+    return {};
+}
+
+flakeid::Durable durable_of(const StateFile& file)
+{
+    flakeid::Durable durable{};
+    if (file.has_row) {
+        memcpy(&durable, file.row, sizeof durable);
     }
-    return nullptr;
+    return durable;
+}
+
+void set_durable(StateFile& file, flakeid::Durable durable)
+{
+    durable.check = static_cast<int64_t>(flakeid::durable_check(durable));
+    file.has_row = true;
+    memcpy(file.row, &durable, sizeof durable);
 }
 
 } // namespace sim

@@ -147,6 +147,7 @@ struct Server {
     std::vector<WalRecord> wal; // since then
     uint64_t inserted = 0, flushed = 0;
     Directory now; // files and state as they are now
+    StateFile flushed_rows[most_databases]; // of flakeid.state, as they are flushed
 };
 
 constexpr int most_servers = 6;
@@ -183,8 +184,10 @@ Directory copied(Server& to, const Directory& from);
 // are changed, too when `in_place`.
 Directory synchronised(Server& to, const Directory& there, const Directory& from, bool in_place);
 
-// The flushed row of flakeid.state of a database; nullptr: there is none.
-const StateFile* flushed_state(const Server& server, int database);
+StateFile current_file(const DatabaseFiles& database);
+// What a row of flakeid.state says; zeros where there is none.
+flakeid::Durable durable_of(const StateFile& file);
+void set_durable(StateFile& file, flakeid::Durable durable);
 
 // ---- Life of a server
 
@@ -246,6 +249,9 @@ SnapshotData& take_snapshot();
 // Asks a process to stop what it does, or to end, as soon as it looks.
 void send_cancel(Process& process);
 void send_terminate(Process& process);
+
+// The running transaction ends for all others.
+extern void (*on_transaction_end)(bool committed);
 
 // A line that the server logged; the world may listen.
 extern void (*on_log)(Server& server, const char* message);

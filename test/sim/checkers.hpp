@@ -1,0 +1,77 @@
+// What the checkers are told, and what they ask each other. They see what a user sees (ids that
+// were handed out, marks that were answered, clocks) and the flushed pages; nothing of the memory of
+// the glue. Each has a file in checkers/.
+#pragma once
+
+#include "checker.hpp"
+#include "generator.hpp"
+#include "server.hpp"
+
+namespace sim {
+
+// How a server began a life.
+enum class Start { first, crash, fast, put_back, copied, promoted, starts };
+extern const char* const start_names[];
+
+struct Life {
+    Start how;
+    int64_t behind;      // how far its clock was behind the latest moment it ever showed, at most
+    bool older_back;     // its row counts fewer set-backs than the one before it
+    int64_t least_reach; // the least max_ahead of those who looked at it; never: nobody did
+};
+constexpr int64_t longest_max_ahead = 5 * second;
+
+// What a copy's or standby's clock may be behind (doc/guarantees.md).
+constexpr int64_t clock_may_lag = longest_max_ahead - 2 * second;
+extern std::vector<Life> lives;
+
+// A transaction.
+struct Transaction {
+    uint64_t xid = 0;
+    bool ended = false;
+    bool committed = false;
+};
+extern std::vector<Transaction> transactions;
+
+// An id that a session got.
+struct Id {
+    uint64_t raw;
+    const flakeid::Generator& generator;
+    flakeid::Word word;
+    int layout;
+    int transaction;
+    uint64_t highest_before; // of this layout, when its draw began
+    bool cached;
+};
+
+void history_begins();
+void life_begins(Start how, int64_t behind, bool older_back);
+void id_is_handed_out(const Id& id);
+
+uint64_t ids_handed_out();
+uint64_t highest_id(int layout); // of this life
+extern uint64_t set_backs;       // of clocks, ever
+extern uint64_t polls;
+
+// What lies between two lives, as far as it explains why ids of the first come again in the last.
+const char* kind_of_lives(size_t first, size_t last);
+inline constexpr char beyond_promise[] = "beyond what is promised";
+
+// ---- One a file
+void never_twice(const Id& id);
+void never_twice_begins();
+void within_horizon(const Id& id);
+void rising(const Id& id);
+void rising_life_begins();
+void rising_begins();
+void close_to_clock(const Id& id);
+void back_explained(const Id& id);
+
+// An id was drawn; a mark was answered for the layout from a snapshot.
+void settled_drawn(const Id& id);
+void settled_answered(int database, int layout, int64_t mark, bool above_horizon,
+                      const SnapshotData& snapshot);
+void settled_life_begins();
+void settled_begins();
+
+} // namespace sim

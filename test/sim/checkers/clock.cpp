@@ -1,0 +1,16 @@
+// G3: an id lies no further ahead than max_ahead of the latest wall clock that its draw has read.
+#include "checkers.hpp"
+#include "settings.hpp"
+
+namespace sim {
+
+void close_to_clock(const Id& id)
+{
+    const int64_t ahead = word_start_us(id.generator, id.word) - my_highest_wall;
+    if (ahead > flakeid::settings.max_ahead_us) {
+        tell("%.6f s ahead", static_cast<double>(ahead) / 1e6);
+        broken("G3: an id too far ahead of the clock");
+    }
+}
+
+} // namespace sim

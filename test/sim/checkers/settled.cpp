@@ -1,0 +1,94 @@
+// Settled marks: each id below one belongs to a transaction that has ended, the snapshot sees it,
+// and none follows, in whatever life.
+#include "checkers.hpp"
+#include "core/settled.hpp"
+#include "sessions.hpp"
+
+#include <map>
+
+namespace sim {
+
+namespace {
+
+struct Drawn {
+    int database, transaction;
+};
+std::map<uint64_t, Drawn> unsettled[layout_count]; // of this life
+struct Best {
+    int64_t mark = 0;
+    bool above_horizon = false; // of its database, when it was given
+    size_t life = 0;
+};
+Best best[most_databases][layout_count]; // that was ever answered
+
+} // namespace
+
+void settled_begins()
+{
+    settled_life_begins();
+    for (auto& of_database : best) {
+        for (Best& b : of_database) {
+            b = Best{};
+        }
+    }
+}
+
+void settled_life_begins()
+{
+    for (auto& ids : unsettled) {
+        ids.clear();
+    }
+}
+
+void settled_drawn(const Id& id)
+{
+    const int database = static_cast<int>(MyDatabaseId - first_database);
+    if (!flakeid::can_settle(id.generator.layout)) {
+        return;
+    }
+    Best& b = best[database][id.layout];
+    if (static_cast<int64_t>(id.raw) < b.mark) {
+        tell("id %llx, mark %llx, of life %zu", static_cast<unsigned long long>(id.raw),
+             static_cast<unsigned long long>(b.mark), b.life);
+        const char* kind = kind_of_lives(b.life, lives.size() - 1);
+        if (b.above_horizon && b.life < lives.size() - 1 && kind[0] != '3') {
+            kind = "7: the mark lay above the horizon";
+        }
+        if (kind == beyond_promise) {
+            forget_told();
+        } else {
+            broken("an id below a settled mark, %s", kind);
+        }
+        b.mark = static_cast<int64_t>(id.raw);
+    }
+    unsettled[id.layout][id.raw] = {database, id.transaction};
+}
+
+void settled_answered(int database, int layout, int64_t mark, bool above_horizon,
+                      const SnapshotData& snapshot)
+{
+    auto& ids = unsettled[layout];
+    for (auto at = ids.begin(); at != ids.end() && static_cast<int64_t>(at->first) < mark;) {
+        if (at->second.database != database) {
+            ++at;
+            continue;
+        }
+        const Transaction& transaction = transactions[static_cast<size_t>(at->second.transaction)];
+        if (!transaction.ended) {
+            broken("settled: an id below the mark belongs to a transaction that runs");
+        }
+        const auto xid = static_cast<TransactionId>(transaction.xid);
+        const bool unseen = xid >= snapshot.xmax ||
+                            std::count(snapshot.xip, snapshot.xip + snapshot.xcnt, xid) > 0;
+        if (transaction.committed && unseen) {
+            broken("settled: the snapshot does not see an id below the mark");
+        }
+        at = ids.erase(at);
+    }
+    Best& b = best[database][layout];
+    if (mark >= b.mark) {
+        b = {mark, above_horizon, lives.size() - 1};
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,67 @@
+// What happened so far, for the checkers.
+#include "checkers.hpp"
+#include "sessions.hpp"
+#include "settings.hpp"
+
+namespace sim {
+
+const char* const start_names[] = {"the first start",
+                                   "a crash",
+                                   "a fast restart",
+                                   "a copy put back, files that did not change stay",
+                                   "a copy that goes on elsewhere",
+                                   "a promotion"};
+
+std::vector<Life> lives;
+std::vector<Transaction> transactions;
+uint64_t set_backs, polls;
+
+namespace {
+
+uint64_t handed_out;
+
+} // namespace
+
+void history_begins()
+{
+    lives.clear();
+    transactions.assign(1, Transaction{});
+    set_backs = polls = handed_out = 0;
+    never_twice_begins();
+    rising_begins();
+    settled_begins();
+}
+
+void life_begins(Start how, int64_t behind, bool older_back)
+{
+    lives.push_back({how, behind, older_back, never});
+    rising_life_begins();
+    settled_life_begins();
+}
+
+void max_ahead_is_asked(int64_t us)
+{
+    if (!lives.empty()) {
+        lives.back().least_reach = std::min(lives.back().least_reach, us);
+    }
+}
+
+uint64_t ids_handed_out()
+{
+    return handed_out;
+}
+
+void id_is_handed_out(const Id& id)
+{
+    handed_out++;
+    note_run("ids %llx to %llx of database %lld, layout %lld", static_cast<int64_t>(id.raw),
+             static_cast<int64_t>(MyDatabaseId - first_database), id.layout);
+    never_twice(id);
+    within_horizon(id);
+    rising(id);
+    close_to_clock(id);
+    back_explained(id);
+    settled_drawn(id);
+}
+
+} // namespace sim

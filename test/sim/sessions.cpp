@@ -1,0 +1,311 @@
+#include "sessions.hpp"
+
+#include "checkers.hpp"
+#include "compose.hpp"
+#include "core/settled.hpp"
+#include "draw.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim {
+
+using flakeid::configured_generator;
+using flakeid::can_settle;
+using flakeid::Draw;
+using flakeid::Generator;
+using flakeid::Word;
+
+// Sequences are short, so that ids run ahead; one is long enough for the short way of draw_one().
+SimLayout layouts[layout_count] = {
+    {"10 ms", "time:39:10ms sequence:2 machine:16 epoch=2026-01-01", 0, {}},
+    {"1 ms", "time:41:1ms node:19 sequence:3 epoch=2026-01-01", 0, {}},
+    {"back below, bits of 10 ms", "time:39:10ms sequence:2 back:2 machine:14 epoch=2026-01-01", 'B', {}},
+    {"back on top", "back:3 time:38:10ms node:10 sequence:2 epoch=2026-01-01", 'B', {}},
+    {"2 ms, scaled to 1 ms", "time:40:2ms node:19 sequence:4 epoch=2026-01-01", 'S', {}},
+    {"1 s", "time:31:1s node:14 sequence:8 epoch=2026-01-01", 'O', {}},
+};
+
+int layout_of_database[most_databases];
+
+void parse_layouts()
+{
+    for (SimLayout& layout : layouts) {
+        const auto error = flakeid::parse_layout(layout.text, strlen(layout.text), &layout.layout);
+        if (error.status != flakeid::LayoutStatus::ok) {
+            broken_for_good("layout \"%s\" is wrong", layout.text);
+        }
+    }
+}
+
+void choose_layout(Server& server, int database)
+{
+    int layout;
+    do {
+        layout = static_cast<int>(chance.below(layout_count));
+    } while ((layouts[layout].feature != 0 && !world.has(layouts[layout].feature)) ||
+             (world.has('Q') && database == 0 && lives.size() == 1 && !can_settle(layouts[layout].layout)));
+    layout_of_database[database] = layout;
+    server.of_database[database]["flakeid.layout"] = layouts[layout].text;
+    note("layout of database %lld is %lld", database, layout);
+}
+
+namespace {
+
+const Settings roles[] = {
+    {},
+    {{"flakeid.max_ahead", "1000"}},
+    {{"flakeid.cache", "5"}},
+};
+
+struct Seat {
+    Process* process = nullptr;
+    int database = 0;
+    int role = 0;
+    uint64_t told[4] = {};
+    int told_count = 0;
+    bool busy = false;
+};
+Seat seats[most_backends];
+
+Reached ran_ahead(0, "an id ran ahead of the clock");
+Reached was_cached('A', "a reserved id was handed out");
+Reached was_polled('Q', "a settled mark was answered");
+Reached was_many('G', "a session drew many at once");
+Reached was_cancelled('E', "a cancel met a session at work");
+Reached was_terminated('E', "a session was terminated at work");
+
+PROCESS_LOCAL int my_layout = 0;
+PROCESS_LOCAL int my_transaction = 0;
+
+Random& mine()
+{
+    return running->random;
+}
+
+void hand_out(const Generator& g, Word word, uint64_t highest_before, bool cached)
+{
+    id_is_handed_out({raw_id(g, word), g, word, my_layout, my_transaction, highest_before, cached});
+    if (word_tick(g.shape, word) > g.limits.now) {
+        ran_ahead();
+    }
+}
+
+void draw_one()
+{
+    const uint64_t highest_before = highest_id(my_layout);
+    my_highest_wall = INT64_MIN;
+    const bool cached = flakeid::settings.cache != 1;
+    Generator& g = configured_generator();
+    const Word word = next_word(g);
+    if (cached && g.cache.next != g.cache.end) {
+        was_cached();
+    }
+    hand_out(g, word, highest_before, cached);
+}
+
+void draw_many(int64_t n)
+{
+    Generator& g = configured_generator();
+    while (n > 0) {
+        if (!mine().one_in(4)) {
+            draw_one();
+            n--;
+            continue;
+        }
+        const uint64_t highest_before = highest_id(my_layout);
+        my_highest_wall = INT64_MIN;
+        const bool block = mine().one_in(3);
+        const auto most = static_cast<int64_t>(max_sequence(g.shape)) + 1;
+        const int64_t wanted = block ? std::min<int64_t>(most, 4) : 6;
+        const Draw d = draw(g, {static_cast<uint32_t>(mine().between(1, wanted)), block});
+        for (uint32_t i = 0; i < d.count; i++) {
+            hand_out(g, d.word + i, highest_before, false);
+        }
+        n -= d.count;
+    }
+}
+
+void poll()
+{
+    Generator& g = configured_generator();
+    if (!can_settle(g.layout)) {
+        return;
+    }
+    SnapshotData& snapshot = take_snapshot();
+    const int64_t mark = settled_id(g, snapshot);
+    polls++;
+    was_polled();
+    const auto database = static_cast<int>(MyDatabaseId - first_database);
+    const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
+    const int64_t mark_us =
+        g.layout.epoch_us + (mark >> g.layout.time_shift) * g.layout.tick_us;
+    const bool above =
+        mark_us > stamp_us(flakeid::stamp_of_number(durable.stamp[flakeid::plain_horizon]));
+    note("mark %llx of database %lld, layout %lld", mark, database, my_layout);
+    settled_answered(database, my_layout, mark, above, snapshot);
+}
+
+// What the session does in one transaction.
+void transact()
+{
+    if (world.has('Q') && mine().one_in(6)) {
+        poll();
+        return;
+    }
+    if (world.has('G') && mine().one_in(8)) {
+        was_many();
+        draw_many(mine().between(50, 1500));
+        return;
+    }
+    for (int64_t n = mine().between(1, 6); n > 0; n--) {
+        if (my_xid == 0 && mine().one_in(3)) {
+            transactions[static_cast<size_t>(my_transaction)].xid = assign_xid();
+        }
+        if (world.has('Q') && mine().one_in(10)) {
+            poll();
+        } else {
+            draw_many(1);
+        }
+        if (mine().one_in(20)) {
+            sleep_us(mine().below(2 * second));
+        }
+    }
+}
+
+// An error is part of the trace by its text, without the numbers in it.
+void note_error()
+{
+    static std::set<std::string> texts;
+    std::string text = "error: ";
+    for (const char* c = my_message; *c != '\0'; c++) {
+        text += *c >= '0' && *c <= '9' ? '#' : *c == '%' ? ' ' : *c;
+    }
+    note(texts.insert(text).first->c_str());
+}
+
+// One transaction; false when the session leaves.
+bool work()
+{
+    my_transaction = static_cast<int>(transactions.size());
+    transactions.emplace_back();
+    const bool commits = !mine().one_in(4);
+    begin_transaction();
+    const bool good = survives_error([&] {
+        load_library();
+        transact();
+        end_transaction(commits);
+    });
+    if (!good) {
+        note_error();
+        abort_transaction();
+    }
+    if (my_end || mine().one_in(60)) {
+        return false;
+    }
+    return true;
+}
+
+void session()
+{
+    int number = 0;
+    while (seats[number].process != running) {
+        number++;
+    }
+    Seat& seat = seats[number];
+    become_backend(number, seat.database, roles[seat.role]);
+    my_layout = layout_of_database[seat.database];
+    note("connects to database %lld, layout %lld, role %lld", seat.database, my_layout, seat.role);
+    for (;;) {
+        while (seat.told_count == 0 && !my_end) {
+            seat.busy = false;
+            sleep_until(never);
+        }
+        seat.busy = true;
+        running->random = Random(seat.told[0]);
+        std::copy(seat.told + 1, seat.told + seat.told_count, seat.told);
+        seat.told_count--;
+        if (!work()) {
+            break;
+        }
+    }
+    end_backend();
+}
+
+void begin_session(Server& server, int number, int64_t within)
+{
+    Seat& seat = seats[number];
+    seat = Seat{};
+    seat.database = static_cast<int>(chance.below(server.database_count));
+    seat.role = world.has('R') && chance.one_in(2) ? 1 : world.has('A') && chance.one_in(3) ? 2 : 0;
+    seat.process =
+        &spawn(server, "session", session, server.image, true_us + chance.below(within + 1));
+}
+
+void transaction_ends(bool committed)
+{
+    Transaction& transaction = transactions[static_cast<size_t>(my_transaction)];
+    transaction.ended = true;
+    transaction.committed = committed && transaction.xid != 0;
+}
+
+} // namespace
+
+void begin_sessions(Server& server, int64_t within)
+{
+    on_transaction_end = transaction_ends;
+    for (int i = 0; i < world.session_count; i++) {
+        begin_session(server, i, within);
+    }
+}
+
+void renew_sessions(Server& server)
+{
+    for (int i = 0; i < world.session_count; i++) {
+        if (seats[i].process == nullptr || !seats[i].process->alive) {
+            begin_session(server, i, 0);
+        }
+    }
+}
+
+void tell_session(Server& server, int number, uint64_t seed)
+{
+    (void)server;
+    Seat& seat = seats[number % world.session_count];
+    if (seat.told_count < static_cast<int>(lengthof(seat.told)) && seat.process->alive) {
+        seat.told[seat.told_count++] = seed;
+        wake(*seat.process);
+    }
+}
+
+void tell_everyone(Server& server)
+{
+    for (int i = 0; i < world.session_count; i++) {
+        tell_session(server, i, chance.next());
+    }
+}
+
+Process* busy_session(Server& server, int number)
+{
+    (void)server;
+    Seat& seat = seats[number % world.session_count];
+    return seat.process->alive && seat.busy ? seat.process : nullptr;
+}
+
+void cancel_somebody()
+{
+    Server& server = servers[world.server];
+    Process* process =
+        busy_session(server, static_cast<int>(chance.below(world.session_count)));
+    if (process != nullptr && chance.one_in(4)) {
+        was_terminated();
+        note("session %lld is terminated", process->number);
+        send_terminate(*process);
+    } else if (process != nullptr) {
+        was_cancelled();
+        note("session %lld is cancelled", process->number);
+        send_cancel(*process);
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,37 @@
+// Sessions: what they are told to do, and how they do it.
+#pragma once
+
+#include "world.hpp"
+
+#include "core/layout.hpp"
+
+namespace sim {
+
+struct SimLayout {
+    const char* name;
+    const char* text;
+    char feature; // that has it; 0: every world
+    flakeid::Layout layout;
+};
+constexpr int layout_count = 6;
+extern SimLayout layouts[layout_count];
+void parse_layouts();
+
+// ALTER DATABASE ... SET flakeid.layout
+extern int layout_of_database[most_databases];
+void choose_layout(Server& server, int database);
+
+// All sessions of the server begin, connected to databases as chance has it.
+void begin_sessions(Server& server, int64_t within);
+// Those that have left come again.
+void renew_sessions(Server& server);
+
+// Tells one of them to do something.
+void tell_session(Server& server, int seat, uint64_t seed);
+void tell_everyone(Server& server);
+// Somebody who is not at rest; nullptr: there is nobody.
+Process* busy_session(Server& server, int seat);
+// The session of a seat.
+Process* session_process(int seat);
+
+} // namespace sim

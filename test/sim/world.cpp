@@ -1,0 +1,439 @@
+#include "world.hpp"
+
+#include "checkers.hpp"
+#include "clock.hpp"
+#include "durable.hpp"
+#include "sessions.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+World world;
+
+// Each is on in half of the large worlds.
+const std::vector<Feature> features = {
+    {'D', "several databases"},
+    {'L', "layouts that change over a restart"},
+    {'B', "layouts with back"},
+    {'S', "scaled layouts"},
+    {'O', "ticks of a second"},
+    {'C', "copies put back, files that did not change stay"},
+    {'M', "copies that go on elsewhere"},
+    {'P', "promotions"},
+    {'R', "roles with another max_ahead"},
+    {'K', "clocks that are set back, stand still, leap"},
+    {'X', "crashes"},
+    {'F', "fast restarts"},
+    {'T', "two crashes within a second"},
+    {'G', "greedy sessions"},
+    {'N', "a span of nodes"},
+    {'A', "sessions that reserve ids"},
+    {'Q', "polls of settled marks"},
+    {'W', "the library is preloaded"},
+    {'Z', "a slow disk"},
+    {'E', "cancelled and terminated sessions"},
+};
+
+namespace {
+
+std::vector<StepKind> kinds;
+std::vector<Reached*>& reaches()
+{
+    static std::vector<Reached*> all;
+    return all;
+}
+
+int64_t highest_wall; // that any server ever showed
+std::vector<Directory> copies;
+uint64_t next_machine;
+
+Reached crash_met_flush('X', "a crash met WAL that was not flushed");
+Reached crash_happened('X', "a crash");
+Reached fast_happened('F', "a fast restart");
+Reached twice_happened('T', "two crashes within a second");
+Reached put_back_happened('C', "a copy was put back");
+Reached copy_happened('M', "a copy went on elsewhere");
+Reached promotion_happened('P', "a promotion");
+Reached set_back_happened('K', "a clock was set back");
+Reached layout_changed('L', "a layout changed over a restart");
+
+Server& server()
+{
+    return servers[world.server];
+}
+
+// How far the clock is behind the latest moment that any showed.
+int64_t behind()
+{
+    highest_wall = std::max(highest_wall, wall_clock(server()));
+    return highest_wall - wall_clock(server());
+}
+
+void set_back(int64_t us)
+{
+    Clock& clock = server().clock;
+    if (clock.still_at >= 0) {
+        return;
+    }
+    clock.offset -= us;
+    set_backs++;
+    set_back_happened();
+    note("the clock is set back by %lld us", us);
+}
+
+// True when a row counts fewer set-backs than it did.
+bool counts_fewer(const Directory& directory, const Directory& before)
+{
+    auto count = [](const Directory& of, int database) {
+        const flakeid::Durable durable = durable_of(current_file(of.databases[database]));
+        return stamp_back(
+            flakeid::stamp_of_number(durable.stamp[flakeid::back_horizon]));
+    };
+    for (int i = 0; i < most_databases; i++) {
+        if (count(directory, i) < count(before, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Each database that has no state gets what CREATE EXTENSION makes.
+void create_extension()
+{
+    Server& s = here();
+    become_backend(most_backends - 1, 0, {});
+    flakeid::Durable durable{};
+    durable.origin = flakeid::durable_origin_here();
+    for (int i = 0; i < s.database_count; i++) {
+        StateFile& file = s.base.databases[i].files[0];
+        file.number = 1000 + static_cast<Oid>(i);
+        set_durable(file, durable);
+        s.base.databases[i].current = file.number;
+    }
+    end_backend();
+}
+
+// As initdb makes it.
+Directory fresh_directory(Server& s)
+{
+    Directory directory;
+    directory.system = mix(world.seed, 77);
+    make_file(s, directory, "PG_VERSION", "15\n");
+    make_file(s, directory, "global/pg_control", "new");
+    return directory;
+}
+
+// A start writes the control file, in place.
+void touch_control_file(Server& s, Directory& directory)
+{
+    DiskFile& file = directory.files["global/pg_control"];
+    file.bytes = std::to_string(s.number) + " " + std::to_string(s.life) + " " +
+                 std::to_string(directory.timeline);
+    file.modified = file.changed = wall_clock(s);
+}
+
+void start(Start how, Directory directory)
+{
+    Server& s = server();
+    const bool older_back = counts_fewer(directory, flushed(s));
+    stop_server(s);
+    true_us += chance.below(300 * ms);
+    s.clock.still_at = -1;
+    if (world.has('K') && chance.one_in(3)) {
+        set_back(chance.below(4 * second));
+    }
+    const bool elsewhere = how == Start::copied || how == Start::promoted;
+    if (elsewhere && behind() > 2900 * ms) {
+        s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
+    }
+    life_begins(how, behind(), older_back);
+    touch_control_file(s, directory);
+    for (int i = 0; i < s.database_count; i++) {
+        if (lives.size() == 1 || (world.has('L') && chance.one_in(4))) {
+            choose_layout(s, i);
+            if (lives.size() > 1) {
+                layout_changed();
+            }
+        }
+    }
+    start_server(s, directory);
+    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted), clock %lld us behind",
+         static_cast<int64_t>(how), behind());
+    begin_sessions(s, chance.one_in(2) ? 0 : 20 * ms);
+    if (chance.one_in(2)) {
+        tell_everyone(s);
+    }
+}
+
+// ---- Steps
+
+void step_tell()
+{
+    const int seat = static_cast<int>(chance.below(world.session_count));
+    tell_session(server(), seat, chance.next());
+    run_turns(chance.below(12));
+}
+
+void step_tell_everyone()
+{
+    tell_everyone(server());
+    run_turns(chance.below(60));
+}
+
+void step_time_passes()
+{
+    run_turns(1000, true_us + chance.below(chance.one_in(8) ? 30 * second : 2 * second));
+}
+
+void step_rest()
+{
+    run_turns(300);
+}
+
+void step_crash()
+{
+    crash_happened();
+    if (server().inserted > server().flushed) {
+        crash_met_flush();
+    }
+    start(Start::crash, crashed(server()));
+    run_turns(chance.below(12));
+}
+
+void step_two_crashes()
+{
+    start(Start::crash, crashed(server()));
+    tell_everyone(server());
+    run_turns(200, true_us + chance.below(second));
+    twice_happened();
+    start(Start::crash, crashed(server()));
+    tell_everyone(server());
+    run_turns(chance.below(60));
+}
+
+void step_fast_restart()
+{
+    fast_happened();
+    start(Start::fast, replayed(server(), server().inserted));
+    run_turns(chance.below(12));
+}
+
+void step_promotion()
+{
+    promotion_happened();
+    Server& s = server();
+    Directory standby = standby_at(s, true_us - chance.below(second)); // replay lag under 1 s
+    standby.timeline++;
+    s.machine = ++next_machine;
+    start(Start::promoted, copied(s, standby));
+    run_turns(chance.below(12));
+}
+
+void step_take_copy()
+{
+    if (copies.size() == 4) {
+        copies.erase(copies.begin() + chance.below(4));
+    }
+    copies.push_back(flushed(server()));
+    note("a copy is taken");
+    run_turns(chance.below(12));
+}
+
+void step_put_copy_back()
+{
+    if (copies.empty()) {
+        return;
+    }
+    put_back_happened();
+    Server& s = server();
+    const Directory& copy = copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
+    start(Start::put_back, synchronised(s, s.now, copy, chance.one_in(2)));
+    run_turns(chance.below(12));
+}
+
+void step_use_copy()
+{
+    if (copies.empty()) {
+        return;
+    }
+    copy_happened();
+    Server& s = server();
+    const Directory& copy = copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
+    if (chance.one_in(2)) {
+        s.machine = ++next_machine;
+    }
+    start(Start::copied, copied(s, copy));
+    run_turns(chance.below(12));
+}
+
+void step_set_back()
+{
+    set_back(chance.below(chance.one_in(6) ? 20 * second : 3 * second));
+    run_turns(chance.below(12));
+}
+
+void step_leap()
+{
+    if (server().clock.still_at < 0) {
+        const int64_t us = chance.below(second);
+        server().clock.offset += us;
+        note("the clock leaps by %lld us", us);
+    }
+    run_turns(chance.below(12));
+}
+
+void step_stand_still()
+{
+    Clock& clock = server().clock;
+    if (clock.still_at >= 0) {
+        clock.offset = clock.still_at - true_epoch_us - true_us;
+        clock.still_at = -1;
+        note("the clock goes again");
+    } else {
+        clock.still_at = wall_clock(server());
+        note("the clock stands still");
+    }
+    run_turns(chance.below(12));
+}
+
+} // namespace
+
+void cancel_somebody();
+
+namespace {
+
+void step_cancel()
+{
+    cancel_somebody();
+    run_turns(chance.below(12));
+}
+
+const std::vector<StepKind> server_steps = {
+    {"a session is told to work", 0, 600, step_tell},
+    {"everyone is told to work", 0, 40, step_tell_everyone},
+    {"time passes", 0, 40, step_time_passes},
+    {"all work is done", 0, 20, step_rest},
+    {"a crash", 'X', 10, step_crash},
+    {"two crashes", 'T', 8, step_two_crashes},
+    {"a fast restart", 'F', 10, step_fast_restart},
+    {"a promotion", 'P', 8, step_promotion},
+    {"a copy is taken", 'C', 15, step_take_copy},
+    {"a copy is put back", 'C', 8, step_put_copy_back},
+    {"a copy is taken", 'M', 15, step_take_copy},
+    {"a copy is used", 'M', 8, step_use_copy},
+    {"the clock is set back", 'K', 15, step_set_back},
+    {"the clock leaps", 'K', 10, step_leap},
+    {"the clock stands still, or goes", 'K', 6, step_stand_still},
+    {"a session is cancelled", 'E', 40, step_cancel},
+};
+
+} // namespace
+
+void add_steps(const std::vector<StepKind>& more)
+{
+    for (const StepKind& kind : more) {
+        if (kind.feature == 0 || world.has(kind.feature)) {
+            kinds.push_back(kind);
+        }
+    }
+}
+
+void make_world(uint64_t seed, const char* letters)
+{
+    reset_machine();
+    Random choice(mix(seed, 1));
+    world = World{};
+    world.seed = seed;
+    // A large world dilutes: half of the seeds have a few features only.
+    const bool small = choice.one_in(2);
+    const auto all = static_cast<int64_t>(features.size());
+    for (const Feature& feature : features) {
+        if (small ? choice.below(all) < 5 : choice.one_in(2)) {
+            world.chosen += feature.letter;
+        }
+    }
+    if (letters != nullptr) {
+        world.chosen = letters;
+    } else if (world.has('L') && world.chosen.find_first_of("XFTPCM") == std::string::npos) {
+        world.chosen += 'F';
+    }
+    world.session_count = static_cast<int>(choice.between(2, 5));
+    Server& s = server();
+    s.number = 0;
+    s.database_count = world.has('D') ? static_cast<int>(choice.between(2, 3)) : 1;
+    s.configuration["flakeid.node"] = world.has('N') ? "0-1" : "0";
+    s.preload = world.has('W');
+    s.slowest_flush = world.has('Z') ? second : 3 * ms;
+    s.machine = ++next_machine;
+    chance = Random(mix(seed, 2));
+    kinds.clear();
+    add_steps(server_steps);
+    highest_wall = 0;
+    copies.clear();
+    parse_layouts();
+    history_begins();
+
+    // Its directory
+    const Directory empty = fresh_directory(s);
+    s.base = s.now = empty;
+    Process& process = spawn(s, "initdb", create_extension, pristine, true_us);
+    while (process.alive) {
+        run(process);
+    }
+    start(Start::first, s.base);
+}
+
+void run_step(uint64_t number)
+{
+    chance = Random(mix(world.seed, number + 100));
+    int64_t weights = 0;
+    for (const StepKind& kind : kinds) {
+        weights += kind.weight;
+    }
+    int64_t at = chance.below(weights);
+    const StepKind* chosen = kinds.data();
+    while (at >= chosen->weight) {
+        at -= chosen->weight;
+        chosen++;
+    }
+    trace_number(number);
+    renew_sessions(server());
+    chosen->run();
+}
+
+void run_turns(int64_t turns, int64_t until)
+{
+    while (turns-- > 0 && true_us < until && run_somebody(until)) {
+        lives.back().behind = std::max(lives.back().behind, behind());
+    }
+    if (until != never) {
+        true_us = std::max(true_us, until);
+    }
+}
+
+void end_world() {}
+
+// ---- What was reached
+
+Reached::Reached(char of, const char* text) : feature(of), what(text)
+{
+    reaches().push_back(this);
+}
+
+const Reached* not_reached()
+{
+    for (const Reached* reached : reaches()) {
+        if (reached->count == 0 && (reached->feature == 0 || world.has(reached->feature))) {
+            return reached;
+        }
+    }
+    return nullptr;
+}
+
+const std::vector<Reached*>& all_reached()
+{
+    return reaches();
+}
+
+} // namespace sim

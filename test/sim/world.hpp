@@ -1,0 +1,66 @@
+// A world: what its seed has chosen, and the list of steps that happen in it.
+//
+// A step is a pure function of seed and number, whatever happened before it: so a list of steps can
+// be cut, and the others stay as they are.
+#pragma once
+
+#include "server.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// ---- Features: each is on in some seeds, and off in others.
+struct Feature {
+    char letter;
+    const char* name;
+};
+extern const std::vector<Feature> features;
+
+struct World {
+    uint64_t seed = 0;
+    std::string chosen; // letters of features
+    int session_count = 0;
+    int server = 0; // the one whose sessions draw
+
+    bool has(char letter) const { return chosen.find(letter) != std::string::npos; }
+};
+extern World world;
+
+// Chooses what the seed, or `letters`, says, and lets the first server start.
+void make_world(uint64_t seed, const char* letters);
+
+// Lets one step happen.
+void run_step(uint64_t number);
+
+// Faults stop, and what should go on then does.
+void end_world();
+
+// ---- What a step may be. Those who add features add kinds of steps.
+struct StepKind {
+    const char* name;
+    char feature; // only where it is on; 0: always
+    int weight;
+    void (*run)();
+};
+void add_steps(const std::vector<StepKind>& kinds);
+
+// Lets processes go on: so many turns, and not past that time.
+void run_turns(int64_t turns, int64_t until = never);
+
+// ---- What must have happened for a seed to say anything.
+class Reached {
+public:
+    Reached(char feature, const char* what);
+    void operator()() { count++; }
+
+    char feature;
+    const char* what;
+    uint64_t count = 0;
+};
+// The first one that the seed chose and did not reach; nullptr: there is none.
+const Reached* not_reached();
+const std::vector<Reached*>& all_reached();
+
+} // namespace sim
