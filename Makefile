@@ -4,19 +4,22 @@
 # make demo                 see it work on a throw-away server; installs what is missing first
 # make check                tests for each commit, on throw-away servers; installs what is missing first
 # make check-world          all tests, hours of them
+# make sim SEED=7 STEPS=3000    one seed of the simulation; SEEDS=100: many (doc/dev/simulation.md)
 # make prove PROVE_TESTS=test/t/006_node.pl    TAP tests, with what pg_config names and flakeid installed there
 # make format, make lint    the sources of C++ as clang-format-14 writes them; what clang-tidy finds in them
 # make dist                 the archive for PGXN, of the last commit, in build
 # make deb                  Debian packages, in build/deb; installs what is missing first
 # make site                 the manual as a site, in build/site; installs what is missing first
 
-ifneq ($(filter demo check check-world deb dist site,$(MAKECMDGOALS)),)
+ifneq ($(filter demo check check-world sim deb dist site,$(MAKECMDGOALS)),)
 
-.PHONY: demo check check-world deb dist site
+.PHONY: demo check check-world sim deb dist site
 demo check:
 	@test/run test/$@
 check-world:
 	@test/check_world
+sim:
+	@$(MAKE) -s --no-print-directory -C test/sim run
 deb dist site:
 	@packaging/$@
 

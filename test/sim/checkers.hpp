@@ -4,7 +4,7 @@
 #pragma once
 
 #include "checker.hpp"
-#include "generator.hpp"
+#include "generator/generator.hpp"
 #include "server.hpp"
 
 namespace sim {

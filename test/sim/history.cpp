@@ -1,7 +1,7 @@
 // What happened so far, for the checkers.
 #include "checkers.hpp"
 #include "sessions.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace sim {
 

@@ -1,6 +1,6 @@
 // There is no coordinator.
 #include "checker.hpp"
-#include "worker.hpp"
+#include "lease/worker.hpp"
 
 namespace flakeid {
 
@@ -11,7 +11,7 @@ void lease_call(Lease*)
     sim::broken_for_good("a lease is wanted without a coordinator");
 }
 
-void keeper_call()
+void worker_call()
 {
     sim::broken_for_good("leases began without a coordinator");
 }

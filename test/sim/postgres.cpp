@@ -2,7 +2,7 @@
 #include "server.hpp"
 
 #include "checker.hpp"
-#include "durable.hpp"
+#include "durable/durable.hpp"
 
 extern "C" {
 #include "access/generic_xlog.h"
@@ -287,6 +287,7 @@ void start_server(Server& server, const Directory& directory)
         server.relation_forms[page] = FormData_pg_class{};
         server.relations[page].rd_id = state_oid;
         server.relations[page].rd_rel = &server.relation_forms[page];
+        server.relation_forms[page].relnatts = flakeid::durable_cells;
         server.relations[page].rd_node.relNode = file.number;
         write_block(server, page, file);
     }
@@ -1357,6 +1358,21 @@ Datum DirectFunctionCall2Coll(PGFunction, Oid, Datum, Datum)
 char* text_to_cstring(const text* t)
 {
     return pnstrdup(VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
+}
+
+char* get_namespace_name(Oid)
+{
+    return pstrdup("flakeid");
+}
+
+const char* quote_identifier(const char* name)
+{
+    return name;
+}
+
+char* quote_literal_cstr(const char* text)
+{
+    return pstrdup(text);
 }
 
 int pg_mbstrlen_with_len(const char*, int length)

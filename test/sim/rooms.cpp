@@ -1,9 +1,8 @@
 // Rooms of flakeid that are not simulated: what the others ask them has one answer here.
-#include "citus.hpp"
-#include "granted.hpp"
-#include "secret.hpp"
-#include "several.hpp"
-#include "worker.hpp"
+#include "settings/cluster.hpp"
+#include "settings/secret.hpp"
+#include "settings/shared_node.hpp"
+#include "lease/worker.hpp"
 
 namespace flakeid {
 
@@ -26,13 +25,6 @@ void refuse_shared_node() {}
 Citus citus_cluster()
 {
     return {};
-}
-
-void require_granted(const Layout&, const char*, const NodeSpan&, int32_t) {}
-
-const char* function_of_layout_line(const char*)
-{
-    return "";
 }
 
 } // namespace flakeid

@@ -5,7 +5,7 @@
 
 #include "machine.hpp"
 
-#include "durable.hpp"
+#include "durable/durable.hpp"
 
 extern "C" {
 #include "postgres.h"

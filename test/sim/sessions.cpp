@@ -1,9 +1,9 @@
 #include "sessions.hpp"
 
 #include "checkers.hpp"
-#include "compose.hpp"
+#include "generator/compose.hpp"
 #include "core/settled.hpp"
-#include "draw.hpp"
+#include "generator/draw.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +23,7 @@ SimLayout layouts[layout_count] = {
     {"back below, bits of 10 ms", "time:39:10ms sequence:2 back:2 machine:14 epoch=2026-01-01", 'B', {}},
     {"back on top", "back:3 time:38:10ms node:10 sequence:2 epoch=2026-01-01", 'B', {}},
     {"2 ms, scaled to 1 ms", "time:40:2ms node:19 sequence:4 epoch=2026-01-01", 'S', {}},
-    {"1 s", "time:31:1s node:14 sequence:8 epoch=2026-01-01", 'O', {}},
+    {"1 s", "time:31:1s node:14 sequence:4 epoch=2026-01-01", 'O', {}},
 };
 
 int layout_of_database[most_databases];

@@ -1,8 +1,8 @@
 #include "world.hpp"
 
 #include "checkers.hpp"
-#include "clock.hpp"
-#include "durable.hpp"
+#include "server/clock.hpp"
+#include "durable/durable.hpp"
 #include "sessions.hpp"
 
 #include <algorithm>

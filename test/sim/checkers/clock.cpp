@@ -1,6 +1,6 @@
 // G3: an id lies no further ahead than max_ahead of the latest wall clock that its draw has read.
 #include "checkers.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace sim {
 
