@@ -302,6 +302,9 @@ Draw draw(Generator& g, Want want)
 
 void draw_cache(Generator& g, uint32_t count)
 {
+    // Words from before the poll must not look as if they were reserved after it, should draw() end
+    // in an error.
+    g.cache.next = g.cache.end = no_word;
     g.cache.polls = polls_so_far();
     const Draw d = draw(g, {count, false});
     const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
