@@ -54,7 +54,12 @@ extern uint64_t set_backs;       // of clocks, ever
 extern uint64_t polls;
 
 // What lies between two lives, as far as it explains why ids of the first come again in the last.
+// Kinds that are known have a number.
 const char* kind_of_lives(size_t first, size_t last);
+inline bool is_numbered(const char* kind)
+{
+    return kind[0] >= '0' && kind[0] <= '9';
+}
 inline constexpr char beyond_promise[] = "beyond what is promised";
 
 // ---- One a file

@@ -25,7 +25,11 @@ namespace sim {
 
 namespace {
 
-std::vector<std::string> known_faults;
+// A rule that is known to break, and features with which it does so soon.
+struct Known {
+    std::string features, rule;
+};
+std::vector<Known> known_faults;
 struct Seen {
     uint64_t count = 0;
     uint64_t step = 0; // the first
@@ -269,7 +273,7 @@ struct Child {
     FILE* says;
 };
 
-// Writes what run_seed() of the parent reads.
+// Writes what hear() reads.
 [[noreturn]] void be_child(uint64_t seed, int to)
 {
     report_to = to;
@@ -305,59 +309,73 @@ Child start_child(uint64_t seed)
     return {pid, seed, fdopen(ends[0], "r")};
 }
 
-int run_many()
-{
+// What came of many seeds.
+struct Many {
     Sum sum;
     std::map<std::string, Fault> faults;
     std::map<uint64_t, std::string> bad; // seed, why
-    std::vector<Child> children;
-    const uint64_t end = options.first + static_cast<uint64_t>(options.seeds);
-    uint64_t next = options.first;
     uint64_t done = 0;
+};
+
+// Reads what a child says, and waits for its end.
+void hear(const Child& child, Many& many)
+{
+    char line[700];
+    bool whole = false;
+    std::string why;
+    while (fgets(line, sizeof line, child.says) != nullptr) {
+        line[strcspn(line, "\n")] = '\0';
+        char* rest = nullptr;
+        if (strncmp(line, "known ", 6) == 0) {
+            const uint64_t step = strtoull(line + 6, &rest, 10);
+            Fault& fault = many.faults[rest + 1];
+            if (fault.seeds++ == 0) {
+                fault.first_seed = child.seed;
+                fault.first_step = step;
+                fault.cpu = cpu_seconds();
+            }
+        } else if (strncmp(line, "sum ", 4) == 0) {
+            whole = true;
+            many.sum.yields += strtoull(line + 4, &rest, 10);
+            many.sum.ids += strtoull(rest, &rest, 10);
+            many.sum.marks += strtoull(rest, &rest, 10);
+            many.sum.starts += strtoull(rest, &rest, 10);
+            many.sum.virtual_us += strtoll(rest, &rest, 10);
+        } else {
+            why = strchr(line, ' ') + 1;
+        }
+    }
+    fclose(child.says);
+    int status;
+    waitpid(child.pid, &status, 0);
+    many.done++;
+    if (!whole) {
+        many.bad[child.seed] = why.empty() ? "the program crashed" : why;
+    }
+}
+
+// Runs seeds, a child each, until so many have ended, some are bad, or `enough` says so.
+template <typename Enough>
+void run_seeds(Many& many, uint64_t first, int64_t seeds, Enough enough)
+{
+    constexpr size_t most_bad = 5;
+    std::vector<Child> children;
+    const uint64_t end = first + static_cast<uint64_t>(seeds);
     const bool terminal = isatty(2) != 0;
-    while (done < static_cast<uint64_t>(options.seeds) && bad.size() < 5) {
+    for (uint64_t next = first; next < end || !children.empty();) {
         while (next < end && children.size() < static_cast<size_t>(options.jobs)) {
             children.push_back(start_child(next++));
         }
         // The first of them, so that all is told in the order of the seeds.
-        const Child child = children.front();
+        hear(children.front(), many);
         children.erase(children.begin());
-        char line[700];
-        bool whole = false;
-        std::string why;
-        while (fgets(line, sizeof line, child.says) != nullptr) {
-            line[strcspn(line, "\n")] = '\0';
-            char* rest = nullptr;
-            if (strncmp(line, "known ", 6) == 0) {
-                const uint64_t step = strtoull(line + 6, &rest, 10);
-                Fault& fault = faults[rest + 1];
-                if (fault.seeds++ == 0) {
-                    fault.first_seed = child.seed;
-                    fault.first_step = step;
-                    fault.cpu = cpu_seconds();
-                }
-            } else if (strncmp(line, "sum ", 4) == 0) {
-                whole = true;
-                sum.yields += strtoull(line + 4, &rest, 10);
-                sum.ids += strtoull(rest, &rest, 10);
-                sum.marks += strtoull(rest, &rest, 10);
-                sum.starts += strtoull(rest, &rest, 10);
-                sum.virtual_us += strtoll(rest, &rest, 10);
-            } else {
-                why = strchr(line, ' ') + 1;
-            }
-        }
-        fclose(child.says);
-        int status;
-        waitpid(child.pid, &status, 0);
-        done++;
-        if (!whole) {
-            bad[child.seed] = why.empty() ? "the program crashed" : why;
-        }
         if (terminal) {
-            fprintf(stderr, "\r%llu of %lld seeds, %llu ids, %zu bad ",
-                    static_cast<unsigned long long>(done), static_cast<long long>(options.seeds),
-                    static_cast<unsigned long long>(sum.ids), bad.size());
+            fprintf(stderr, "\r%llu seeds of %lld, %llu ids, %zu bad ",
+                    static_cast<unsigned long long>(many.done), static_cast<long long>(options.seeds),
+                    static_cast<unsigned long long>(many.sum.ids), many.bad.size());
+        }
+        if (many.bad.size() >= most_bad || enough()) {
+            break;
         }
     }
     if (terminal) {
@@ -366,35 +384,67 @@ int run_many()
     for (const Child& child : children) {
         ::kill(child.pid, SIGKILL);
         waitpid(child.pid, nullptr, 0);
+        fclose(child.says);
     }
-    for (const auto& [rule, fault] : faults) {
+}
+
+void print_faults(const Many& many)
+{
+    for (const auto& [rule, fault] : many.faults) {
         printf("known, in %llu seeds, first in seed %llu at step %llu after %.1f CPU s: %s\n",
                static_cast<unsigned long long>(fault.seeds),
                static_cast<unsigned long long>(fault.first_seed),
                static_cast<unsigned long long>(fault.first_step), fault.cpu, rule.c_str());
     }
-    for (const auto& [seed, why] : bad) {
+}
+
+// Looks for a fault that is known, in worlds where it shows soon.
+bool still_breaks(const Known& fault)
+{
+    constexpr int64_t most_seeds = 300;
+    const char* features = options.features;
+    options.features = fault.features.c_str();
+    Many many;
+    run_seeds(many, options.first, most_seeds,
+              [&] { return many.faults.count(fault.rule) > 0 || !many.bad.empty(); });
+    options.features = features;
+    const auto at = many.faults.find(fault.rule);
+    if (at != many.faults.end()) {
+        printf("known, in seed %llu of features %s: %s\n",
+               static_cast<unsigned long long>(at->second.first_seed), fault.features.c_str(),
+               fault.rule.c_str());
+    }
+    return at != many.faults.end();
+}
+
+int run_many()
+{
+    Many many;
+    run_seeds(many, options.first, options.seeds, [] { return false; });
+    print_faults(many);
+    for (const auto& [seed, why] : many.bad) {
         printf("bad seed %llu: %s\n", static_cast<unsigned long long>(seed), why.c_str());
     }
+    const Sum& sum = many.sum;
     const double cpu = cpu_seconds();
     printf("%llu seeds, %.1f million yields (%.1f a CPU second), %llu ids, %llu marks, %llu "
            "starts, %.1f virtual hours, %.1f CPU s\n",
-           static_cast<unsigned long long>(done), static_cast<double>(sum.yields) / 1e6,
+           static_cast<unsigned long long>(many.done), static_cast<double>(sum.yields) / 1e6,
            static_cast<double>(sum.yields) / 1e6 / cpu, static_cast<unsigned long long>(sum.ids),
            static_cast<unsigned long long>(sum.marks), static_cast<unsigned long long>(sum.starts),
            static_cast<double>(sum.virtual_us) / 3600e6, cpu);
-    if (!bad.empty()) {
+    if (!many.bad.empty()) {
         fflush(stdout);
-        options.seed = bad.begin()->first;
-        (void)run_one();
+        options.seed = many.bad.begin()->first;
+        const int status = run_one();
         printf("broken: seed %llu\n", static_cast<unsigned long long>(options.seed));
-        return 1;
+        return status;
     }
-    for (const std::string& rule : known_faults) {
-        if (faults.count(rule) == 0) {
-            printf("broken: nothing breaks this any more, take it off the list of known faults: "
-                   "%s\n",
-                   rule.c_str());
+    for (const Known& fault : known_faults) {
+        if (many.faults.count(fault.rule) == 0 && !still_breaks(fault)) {
+            printf("broken: nothing breaks this any more, take its line off the list of known "
+                   "faults: %s\n",
+                   fault.rule.c_str());
             return 1;
         }
     }
@@ -445,8 +495,9 @@ void broken(const char* format, ...)
     va_start(arguments, format);
     vsnprintf(rule, sizeof rule, format, arguments);
     va_end(arguments);
-    if (options.all ||
-        std::find(known_faults.begin(), known_faults.end(), rule) != known_faults.end()) {
+    const bool known = std::any_of(known_faults.begin(), known_faults.end(),
+                                   [&](const Known& fault) { return fault.rule == rule; });
+    if (options.all || known) {
         Seen& seen = known_seen[rule];
         seen.step = seen.count++ == 0 ? step_now : seen.step;
         told.clear();
@@ -480,8 +531,9 @@ int main(int argc, char** argv)
         } else if (argument.rfind("--known=", 0) == 0) {
             std::ifstream file(value);
             for (std::string line; std::getline(file, line);) {
-                if (!line.empty() && line[0] != '#') {
-                    known_faults.push_back(line);
+                const size_t space = line.find(' ');
+                if (!line.empty() && line[0] != '#' && space != std::string::npos) {
+                    known_faults.push_back({line.substr(0, space), line.substr(space + 1)});
                 }
             }
         } else if (argument.rfind("--seeds=", 0) == 0) {

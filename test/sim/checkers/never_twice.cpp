@@ -49,7 +49,8 @@ const char* kind_of(const Owner& a, const Owner& b)
         return "2: a plain layout and one with back";
     }
     const char* kind = kind_of_lives(a.life, b.life);
-    if (strcmp(kind, "a restart") == 0 && a.database != b.database) {
+    if (a.life != b.life && a.database != b.database && !is_numbered(kind) &&
+        kind != beyond_promise) {
         return "1: two databases and a restart";
     }
     return kind;
@@ -85,7 +86,7 @@ void never_twice(const Id& id)
     if (kind == beyond_promise) {
         forget_told();
     } else {
-        broken("an id twice, %s", kind);
+        broken("%s%s", is_numbered(kind) ? "" : "an id twice, ", kind);
     }
     *before = now;
 }

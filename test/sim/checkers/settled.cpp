@@ -57,7 +57,7 @@ void settled_drawn(const Id& id)
         if (kind == beyond_promise) {
             forget_told();
         } else {
-            broken("an id below a settled mark, %s", kind);
+            broken("%s%s", is_numbered(kind) ? "" : "an id below a settled mark, ", kind);
         }
         b.mark = static_cast<int64_t>(id.raw);
     }
