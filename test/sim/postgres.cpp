@@ -42,7 +42,6 @@ extern "C" {
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
-#include <sys/stat.h>
 #include <unistd.h>
 
 extern "C" void _PG_init(void);
@@ -132,6 +131,11 @@ void nothing_is_held(const char* what)
 Lock& lock_of(LWLock* lock)
 {
     return here().locks[reinterpret_cast<LWLockPadded*>(lock) - here().lwlocks];
+}
+
+TimestampTz timestamp_of(int64_t us)
+{
+    return us - static_cast<int64_t>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
 }
 
 int my_database()
@@ -276,6 +280,7 @@ void start_server(Server& server, const Directory& directory)
     server.proc_header.allProcs = server.procs;
     server.variables = VariableCacheData{};
     server.now.next_xid += 100;
+    server.start_us = wall_clock(server);
     server.variables.latestCompletedXid = FullTransactionIdFromU64(server.now.next_xid - 1);
     server.running_xids.clear();
     server.blocks.assign(static_cast<size_t>(most_databases) * files_each * BLCKSZ, 0);
@@ -335,6 +340,7 @@ void become_backend(int seat, int database, const Settings& role)
     ProcGlobal = &server.proc_header;
     PreparedXactProcs = server.procs + most_backends;
     ShmemVariableCache = &server.variables;
+    PgStartTime = timestamp_of(server.start_us);
     MainLWLockArray = server.lwlocks;
     BufferBlocks = server.blocks.data();
     Settings& own = server.of_session[seat];
@@ -445,6 +451,7 @@ void abort_transaction()
 {
     InterruptHoldoffCount = QueryCancelHoldoffCount = CritSectionCount = 0;
     my_record = InvalidBuffer;
+    close_files();
     for (int i = my_held_count; i-- > 0;) {
         if (my_held[i].content) {
             let_go(*my_held[i].lock);
@@ -601,6 +608,7 @@ PROCESS_LOCAL PGPROC* PreparedXactProcs = nullptr;
 PROCESS_LOCAL VariableCache ShmemVariableCache = nullptr;
 PROCESS_LOCAL LWLockPadded* MainLWLockArray = nullptr;
 PROCESS_LOCAL char* BufferBlocks = nullptr;
+PROCESS_LOCAL TimestampTz PgStartTime = 0;
 PROCESS_LOCAL bool process_shared_preload_libraries_in_progress = false;
 PROCESS_LOCAL shmem_request_hook_type shmem_request_hook = nullptr;
 PROCESS_LOCAL shmem_startup_hook_type shmem_startup_hook = nullptr;
@@ -649,8 +657,7 @@ int __wrap_clock_gettime(clockid_t clock, timespec* time)
 
 TimestampTz GetCurrentTimestamp(void)
 {
-    return wall_clock(here()) - static_cast<int64_t>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) *
-                                    USECS_PER_DAY;
+    return timestamp_of(wall_clock(here()));
 }
 
 TimestampTz GetCurrentTransactionStartTimestamp(void)
@@ -698,61 +705,6 @@ bool RecoveryInProgress(void)
 TimeLineID GetWALInsertionTimeLine(void)
 {
     return static_cast<TimeLineID>(here().base.timeline);
-}
-
-// Files that WAL does not carry
-static const DiskFile* find_file(const char* name)
-{
-    const auto at = here().now.files.find(name);
-    return at == here().now.files.end() ? nullptr : &at->second;
-}
-
-int __wrap_stat(const char* name, struct stat* status)
-{
-    const DiskFile* file = find_file(name);
-    if (file == nullptr) {
-        errno = ENOENT;
-        return -1;
-    }
-    *status = {};
-    status->st_ino = file->number;
-    status->st_size = static_cast<off_t>(file->bytes.size());
-    status->st_mtime = file->modified / second;
-    status->st_ctime = file->changed / second;
-    return 0;
-}
-
-#ifdef STATX_BTIME
-int __wrap_statx(int, const char* name, int, unsigned, struct statx* status)
-{
-    const DiskFile* file = find_file(name);
-    if (file == nullptr) {
-        errno = ENOENT;
-        return -1;
-    }
-    *status = {};
-    status->stx_mask = STATX_BTIME | STATX_INO;
-    status->stx_ino = file->number;
-    status->stx_btime.tv_sec = file->born / second;
-    status->stx_btime.tv_nsec = static_cast<uint32_t>(file->born % second * 1000);
-    return 0;
-}
-#endif
-
-FILE* AllocateFile(const char* name, const char*)
-{
-    static char text[64];
-    if (strcmp(name, "/etc/machine-id") != 0) {
-        errno = ENOENT;
-        return nullptr;
-    }
-    snprintf(text, sizeof text, "%032llx\n", static_cast<unsigned long long>(here().machine));
-    return fmemopen(text, strlen(text), "r");
-}
-
-int FreeFile(FILE* file)
-{
-    return fclose(file);
 }
 
 // Locks

@@ -105,6 +105,22 @@ Directory crashed(const Server& server)
     return replayed(server, server.flushed + static_cast<uint64_t>(chance.below(unflushed + 1)));
 }
 
+void lose_power(Directory& directory)
+{
+    constexpr size_t sector = 512;
+    for (auto& [name, file] : directory.files) {
+        std::string left = file.flushed;
+        left.resize(std::max(left.size(), file.bytes.size()));
+        file.bytes.resize(left.size());
+        for (size_t at = 0; at < left.size(); at += sector) {
+            if (file.bytes.compare(at, sector, left, at, sector) != 0 && chance.one_in(2)) {
+                left.replace(at, sector, file.bytes, at, sector);
+            }
+        }
+        file.bytes = file.flushed = left;
+    }
+}
+
 Directory flushed(const Server& server)
 {
     return replayed(server, server.flushed);
@@ -125,7 +141,7 @@ void make_file(Server& server, Directory& directory, const std::string& name,
                const std::string& bytes)
 {
     const int64_t now = wall_clock(server);
-    directory.files[name] = {server.next_inode++, now, now, now, bytes};
+    directory.files[name] = {server.next_inode++, now, now, now, bytes, bytes};
 }
 
 Directory copied(Server& to, const Directory& from)

@@ -51,11 +51,12 @@ void release(Lock& lock, bool exclusive);
 
 // ---- What outlives a server
 
-// A file of the data directory that WAL does not carry.
+// A file of the data directory that WAL does not carry. files.cpp has the functions that get at it.
 struct DiskFile {
-    uint64_t number = 0;                          // inode
-    int64_t born = 0, modified = 0, changed = 0;  // wall clock of the machine
-    std::string bytes;
+    uint64_t number = 0;                         // inode
+    int64_t born = 0, modified = 0, changed = 0; // wall clock of the machine
+    std::string bytes;   // as everybody reads them
+    std::string flushed; // as they are safe from a power failure
 };
 
 // A file of flakeid.state, with its row as it stands on the page.
@@ -75,6 +76,7 @@ struct Directory {
     int64_t timeline = 1;
     uint64_t system = 0; // system identifier
     uint64_t next_xid = 1000;
+    uint64_t checkpoint = 1; // a number of the latest one, as the control file has it
     std::map<std::string, DiskFile> files;
     DatabaseFiles databases[most_databases];
 };
@@ -106,6 +108,7 @@ struct Server {
     bool up = false;
     uint64_t life = 0; // how often it was started
     bool panicked = false;
+    int64_t start_us = 0;   // wall clock at its start
 
     // Its machine
     Clock clock;
@@ -118,6 +121,7 @@ struct Server {
     Settings of_database[most_databases];
     bool preload = false;
     int64_t slowest_flush = 3 * ms;
+    int failing_writes = 0; // one of so many writes and flushes of a file fails; 0: none does
     int database_count = 1;
 
     // Lost with it
@@ -170,6 +174,8 @@ bool is_alive(int process);
 Directory replayed(const Server& server, uint64_t lsn);
 // What a crash leaves: any part of the WAL that was not flushed.
 Directory crashed(const Server& server);
+// The same where the machine stops too: of each file any sectors that were not flushed are lost.
+void lose_power(Directory& directory);
 // What is flushed.
 Directory flushed(const Server& server);
 // As a standby has it that has replayed what was flushed before that time.
@@ -212,6 +218,7 @@ extern bool cancel_pending, terminate_pending;
 // settings that ALTER ROLE set.
 void become_backend(int seat, int database, const Settings& role);
 void end_backend(); // the running process leaves
+void close_files(); // that it left open
 
 // Loads the library, as the first call of one of its functions does.
 void load_library();

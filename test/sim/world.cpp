@@ -33,6 +33,7 @@ const std::vector<Feature> features = {
     {'W', "the library is preloaded"},
     {'Z', "a slow disk"},
     {'E', "cancelled and terminated sessions"},
+    {'I', "a disk that fails"},
 };
 
 namespace {
@@ -47,6 +48,7 @@ std::vector<Reached*>& reaches()
 int64_t highest_wall; // that any server ever showed
 std::vector<Directory> copies;
 uint64_t next_machine;
+std::map<std::string, DiskFile> fresh_files; // of initdb
 
 Reached crash_met_flush('X', "a crash met WAL that was not flushed");
 Reached crash_happened('X', "a crash");
@@ -128,8 +130,9 @@ Directory fresh_directory(Server& s)
 void touch_control_file(Server& s, Directory& directory)
 {
     DiskFile& file = directory.files["global/pg_control"];
-    file.bytes = std::to_string(s.number) + " " + std::to_string(s.life) + " " +
-                 std::to_string(directory.timeline);
+    directory.checkpoint++;
+    file.bytes = file.flushed = std::to_string(s.life) + " " + std::to_string(directory.checkpoint) +
+                                " " + std::to_string(directory.timeline);
     file.modified = file.changed = wall_clock(s);
 }
 
@@ -191,23 +194,33 @@ void step_rest()
     run_turns(300);
 }
 
+// What is left when all processes are killed, or the machine stops.
+Directory left_by_crash()
+{
+    Directory directory = crashed(server());
+    if (chance.one_in(2)) {
+        lose_power(directory);
+    }
+    return directory;
+}
+
 void step_crash()
 {
     crash_happened();
     if (server().inserted > server().flushed) {
         crash_met_flush();
     }
-    start(Start::crash, crashed(server()));
+    start(Start::crash, left_by_crash());
     run_turns(chance.below(12));
 }
 
 void step_two_crashes()
 {
-    start(Start::crash, crashed(server()));
+    start(Start::crash, left_by_crash());
     tell_everyone(server());
     run_turns(200, true_us + chance.below(second));
     twice_happened();
-    start(Start::crash, crashed(server()));
+    start(Start::crash, left_by_crash());
     tell_everyone(server());
     run_turns(chance.below(60));
 }
@@ -224,6 +237,7 @@ void step_promotion()
     promotion_happened();
     Server& s = server();
     Directory standby = standby_at(s, true_us - chance.below(second)); // replay lag under 1 s
+    standby.files = chance.one_in(2) ? s.base.files : fresh_files; // WAL carries none
     standby.timeline++;
     s.machine = ++next_machine;
     start(Start::promoted, copied(s, standby));
@@ -365,6 +379,7 @@ void make_world(uint64_t seed, const char* letters)
     s.configuration["flakeid.node"] = world.has('N') ? "0-1" : "0";
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;
+    s.failing_writes = world.has('I') ? 20 : 0;
     s.machine = ++next_machine;
     chance = Random(mix(seed, 2));
     kinds.clear();
@@ -377,6 +392,7 @@ void make_world(uint64_t seed, const char* letters)
     // Its directory
     const Directory empty = fresh_directory(s);
     s.base = s.now = empty;
+    fresh_files = empty.files;
     Process& process = spawn(s, "initdb", create_extension, pristine, true_us);
     while (process.alive) {
         run(process);
