@@ -4,16 +4,13 @@ CREATE FUNCTION flakeid.raise_horizon(after timestamptz) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_raise_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.raise_horizon(timestamptz) IS
     'makes all later ids of this database begin after that moment, whether the transaction commits or not; lowers nothing';
-REVOKE ALL ON FUNCTION flakeid.raise_horizon(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION flakeid.repair_horizon() RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_repair_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.repair_horizon() IS
     'lowers a horizon that lies in the future to flakeid.max_ahead from now; false where none does';
-REVOKE ALL ON FUNCTION flakeid.repair_horizon() FROM PUBLIC;
 
 CREATE FUNCTION flakeid.accept_clock() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.accept_clock() IS
     'declares the wall clock right after a leap that flakeid.max_leap refuses';
-REVOKE ALL ON FUNCTION flakeid.accept_clock() FROM PUBLIC;

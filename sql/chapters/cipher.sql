@@ -5,13 +5,11 @@
 CREATE FUNCTION flake_encrypt(word int8) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_encrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_encrypt(int8) IS 'enciphers 64 bits under the configured secret';
-REVOKE ALL ON FUNCTION flake_encrypt(int8) FROM PUBLIC;
 
 CREATE FUNCTION flake_decrypt(word int8) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_decrypt' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_decrypt(int8) IS
     'deciphers 64 bits under the configured secret; who may call it may look into enciphered ids';
-REVOKE ALL ON FUNCTION flake_decrypt(int8) FROM PUBLIC;
 
 CREATE FUNCTION flake_encrypt(word int8, key bytea) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_encrypt_with_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

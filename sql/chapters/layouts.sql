@@ -45,4 +45,3 @@ COMMENT ON COLUMN flakeid.layouts.nodes_for_1m IS
     'nodes that make 1 million ids a second together; NULL where there are not so many';
 COMMENT ON COLUMN flakeid.layouts.nodes_for_10m IS 'the same for 10 million';
 COMMENT ON COLUMN flakeid.layouts.nodes_for_100m IS 'the same for 100 million';
-GRANT SELECT ON flakeid.layouts TO PUBLIC;

@@ -95,8 +95,6 @@ ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate;
 ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate;
 ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate;
 
--- Everyone may read the settings of realms, because pg_dump by an ordinary role does.
-GRANT SELECT ON flakeid.lease_realm TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
 
 CREATE VIEW flakeid.leases AS
@@ -119,7 +117,6 @@ COMMENT ON COLUMN flakeid.leases.renewed_at IS 'when it was renewed last';
 COMMENT ON COLUMN flakeid.leases.renewals IS 'how many';
 COMMENT ON COLUMN flakeid.leases.released_at IS 'when it was given back; NULL where it was not';
 COMMENT ON COLUMN flakeid.leases.last_stamp IS 'moment of the last id, as the holder said when it released';
-GRANT SELECT ON flakeid.leases TO pg_monitor;
 
 CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz)
     AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
@@ -515,14 +512,10 @@ $$;
 COMMENT ON FUNCTION flakeid.lease_forget(timestamptz) IS
     'deletes leases that ended before that moment, except the last one of each node';
 
-REVOKE ALL ON FUNCTION
-    flakeid.lease_clock(int8), flakeid.lease_rest(bool), flakeid.lease_ignore_replicated(),
-    flakeid.lease_rest_after_truncate(), flakeid.lease_begin(text), flakeid.lease_length(interval, int4),
-    flakeid.lease_acquire(text, text, interval, int4, int4), flakeid.lease_renew(uuid, interval, timestamptz),
-    flakeid.lease_release(uuid, timestamptz), flakeid.lease_realm_set(text, int4, interval, interval),
-    flakeid.lease_begin_rest(), flakeid.lease_end_rest(), flakeid.lease_repair_clock(),
-    flakeid.lease_revoke(text, int4), flakeid.lease_forget(timestamptz)
-    FROM PUBLIC;
+SELECT flakeid.set_rights('flakeid_coordinator', NULL);
+GRANT SELECT ON flakeid.leases TO pg_monitor;
+-- pg_dump by an ordinary role reads the settings of realms.
+GRANT SELECT ON flakeid.lease_realm TO PUBLIC;
 
 -- Generators are members of flakeid_generator where the cluster has such a role. Who sets up a coordinator makes it; the script
 -- makes none, because a role belongs to no database.

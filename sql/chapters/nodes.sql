@@ -6,5 +6,3 @@ CREATE FUNCTION flakeid.nodes(OUT server text, OUT first_node int4, OUT last_nod
     AS 'MODULE_PATHNAME', 'flakeid_nodes' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flakeid.nodes() IS
     'the nodes of this server, the setting that they follow from and where it came from, and what else can make ids for the same tables; problem is NULL where nothing is wrong';
-REVOKE ALL ON FUNCTION flakeid.nodes() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION flakeid.nodes() TO pg_monitor;

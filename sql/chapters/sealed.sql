@@ -35,13 +35,11 @@ CREATE FUNCTION flake_seal(id int8) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_relabel' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.seal_support;
 COMMENT ON FUNCTION flake_seal(int8) IS 'the sealed id of a plain one';
-REVOKE ALL ON FUNCTION flake_seal(int8) FROM PUBLIC;
 
 CREATE FUNCTION flake_unseal(id flake_sealed) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_relabel' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.seal_support;
 COMMENT ON FUNCTION flake_unseal(flake_sealed) IS 'the plain id of a sealed one';
-REVOKE ALL ON FUNCTION flake_unseal(flake_sealed) FROM PUBLIC;
 
 CREATE FUNCTION flake_sealed(flake) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_seal_flake' LANGUAGE C STABLE STRICT PARALLEL SAFE
@@ -52,7 +50,6 @@ CREATE FUNCTION flakeid.accept_secret() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_secret' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.accept_secret() IS
     'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
-REVOKE ALL ON FUNCTION flakeid.accept_secret() FROM PUBLIC;
 
 -- The casts from and to other types are for those who may seal and unseal. A text is read as it is
 -- everywhere, so that a driver may send one as text.

@@ -33,4 +33,3 @@ COMMENT ON COLUMN flakeid.unsettled.node IS 'of that layout; NULL where the layo
 COMMENT ON COLUMN flakeid.unsettled.lowest_id IS
     'no id of that layout and node that it drew lies below; NULL for further nodes, and after a restart';
 COMMENT ON COLUMN flakeid.unsettled.gid IS 'of a prepared transaction';
-GRANT SELECT ON flakeid.unsettled TO PUBLIC;

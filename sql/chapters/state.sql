@@ -13,7 +13,6 @@ CREATE FUNCTION flakeid.state_now(
         OUT check_value int8)
     AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.state_now() IS 'internal: what flakeid.state holds after REFRESH MATERIALIZED VIEW';
-REVOKE ALL ON FUNCTION flakeid.state_now() FROM PUBLIC;
 
 CREATE MATERIALIZED VIEW flakeid.state AS SELECT * FROM flakeid.state_now();
 COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever stamped after its horizons; what leases rest on';
@@ -28,7 +27,6 @@ COMMENT ON FUNCTION flakeid.dumped() IS 'internal: what pg_dump carries of flake
 CREATE FUNCTION flakeid.restore(name text, value int8) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_restore' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.restore(text, int8) IS 'internal: raises flakeid.state to what a dump carries';
-REVOKE ALL ON FUNCTION flakeid.restore(text, int8) FROM PUBLIC;
 
 CREATE TABLE flakeid.restored (
     name text NOT NULL,
@@ -36,6 +34,5 @@ CREATE TABLE flakeid.restored (
     CONSTRAINT restore CHECK (flakeid.restore(name, value))
 );
 COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
-GRANT SELECT ON flakeid.restored TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
     'WHERE false UNION ALL SELECT d.name, d.value FROM flakeid.dumped() AS d');

@@ -23,9 +23,7 @@ COMMENT ON COLUMN flakeid.stats.stats_reset IS 'since when the counters count';
 COMMENT ON COLUMN flakeid.stats.lease_grants IS 'leases that the coordinator gave';
 COMMENT ON COLUMN flakeid.stats.lease_renewals IS 'renewals of leases';
 COMMENT ON COLUMN flakeid.stats.lease_failures IS 'attempts at either that failed';
-GRANT SELECT ON flakeid.stats TO PUBLIC;
 
 CREATE FUNCTION flakeid.stats_reset() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_stats_reset' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.stats_reset() IS 'sets the counters of flakeid.stats to zero';
-REVOKE ALL ON FUNCTION flakeid.stats_reset() FROM PUBLIC;

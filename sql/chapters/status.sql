@@ -26,4 +26,3 @@ COMMENT ON VIEW flakeid.status IS 'settings in effect in this session, where eac
 COMMENT ON COLUMN flakeid.status.name IS 'of a setting, or of what follows from all of them';
 COMMENT ON COLUMN flakeid.status.value IS 'what is in effect in this session';
 COMMENT ON COLUMN flakeid.status.source IS 'where a setting came from: as in pg_settings, with file and line';
-GRANT SELECT ON flakeid.status TO PUBLIC;

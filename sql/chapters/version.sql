@@ -8,7 +8,6 @@
 -- names up in it, because pg_dump by an ordinary role does.
 
 CREATE SCHEMA flakeid;
-GRANT USAGE ON SCHEMA flakeid TO PUBLIC;
 COMMENT ON SCHEMA flakeid IS 'what extension flakeid keeps for itself';
 
 -- A library that a server still runs may be another than the one that was installed.
@@ -27,3 +26,41 @@ BEGIN
     END IF;
 END
 $$;
+
+-- The installer's default privileges may have given rights on what the script made, or taken some from PUBLIC. So each script
+-- ends with this, and then grants.
+
+CREATE FUNCTION flakeid.set_rights(of_extension name, closed regprocedure[]) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    statement text;
+BEGIN
+    FOR statement IN
+        WITH member AS (
+            SELECT m.classid, m.objid FROM pg_depend AS m JOIN pg_extension AS e ON m.refobjid = e.oid
+            WHERE m.refclassid = 'pg_extension'::regclass AND m.deptype = 'e' AND e.extname = of_extension),
+        object AS (
+            SELECT 'ROUTINE ' || p.oid::regprocedure AS what, p.proowner AS owner, coalesce(p.proacl, acldefault('f', p.proowner)) AS acl,
+                   CASE WHEN p.oid <> ALL (closed) THEN 'EXECUTE' END AS open
+            FROM member JOIN pg_proc AS p ON classid = 'pg_proc'::regclass AND objid = p.oid
+            UNION ALL
+            SELECT 'TABLE ' || c.oid::regclass, c.relowner, coalesce(c.relacl, acldefault('r', c.relowner)), NULL
+            FROM member JOIN pg_class AS c ON classid = 'pg_class'::regclass AND objid = c.oid WHERE c.relkind IN ('r', 'v', 'm')
+            UNION ALL
+            SELECT 'TYPE ' || t.oid::regtype, t.typowner, coalesce(t.typacl, acldefault('T', t.typowner)), 'USAGE'
+            FROM member JOIN pg_type AS t ON classid = 'pg_type'::regclass AND objid = t.oid WHERE t.typelem = 0 AND t.typrelid = 0
+            UNION ALL
+            SELECT 'SCHEMA ' || n.oid::regnamespace, n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner)), NULL
+            FROM member JOIN pg_namespace AS n ON classid = 'pg_namespace'::regclass AND objid = n.oid)
+        SELECT DISTINCT format('REVOKE ALL ON %s FROM %s', what, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)
+        FROM object, aclexplode(acl) WHERE grantee <> owner AND (grantee <> 0 OR open IS NULL)
+        UNION ALL
+        SELECT format('GRANT %s ON %s TO PUBLIC', open, what)
+        FROM object WHERE open IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(acl) WHERE grantee = 0)
+    LOOP
+        EXECUTE statement;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.set_rights(name, regprocedure[]) IS
+    'internal: leaves everybody but the owner EXECUTE on the functions of an extension that are not closed (NULL: all are), USAGE on types, and nothing else';

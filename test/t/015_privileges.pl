@@ -1,5 +1,6 @@
 # Who may do what: each function, view, table and setting of the extension for each kind of role, as
-# doc/privileges.md or one of its companions says it. What has no line there, or another one, is an error.
+# doc/privileges.md or one of its companions says it. What has no line there, or another one, is an error. It is the same
+# whatever the default privileges of the installer are.
 use strict;
 use warnings;
 
@@ -19,18 +20,26 @@ $node->safe_psql('postgres', q{
 	CREATE ROLE owner LOGIN;
 	CREATE ROLE monitor LOGIN IN ROLE pg_monitor;
 	CREATE ROLE super LOGIN SUPERUSER;
-	CREATE DATABASE shop OWNER owner});
-$node->safe_psql('shop', q{
 	CREATE ROLE flakeid_generator;
-	CREATE EXTENSION flakeid;
-	CREATE EXTENSION flakeid_coordinator;
-	CREATE ROLE generator LOGIN IN ROLE flakeid_generator;
-	GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flake_seal(bigint), flake_unseal(flake_sealed) TO application});
+	CREATE ROLE generator LOGIN IN ROLE flakeid_generator});
+my %default = (
+	shop => '',
+	hosted => join('', map { "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON $_ TO anonymous, monitor, PUBLIC; " } qw(FUNCTIONS TABLES TYPES)),
+	open => join('', map { "ALTER DEFAULT PRIVILEGES GRANT ALL ON $_ TO anonymous, application WITH GRANT OPTION; ALTER DEFAULT PRIVILEGES GRANT ALL ON $_ TO PUBLIC; " } qw(FUNCTIONS TABLES TYPES SCHEMAS)),
+	closed => join('', map { "ALTER DEFAULT PRIVILEGES REVOKE ALL ON $_ FROM PUBLIC; " } qw(FUNCTIONS TYPES)));
+for my $database (sort keys %default)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner");
+	$node->safe_psql($database, $default{$database} . q{
+		CREATE EXTENSION flakeid;
+		CREATE EXTENSION flakeid_coordinator;
+		GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flake_seal(bigint), flake_unseal(flake_sealed) TO application});
+}
 my @roles = qw(anonymous application owner generator monitor super);
 my $roles = join ',', @roles;
 
 # Objects, from the catalogs
-my @lines = split /\n/, $node->safe_psql('shop', qq{
+my $objects = qq{
 	WITH member AS (
 		SELECT d.classid, d.objid, i.type, CASE i.type WHEN 'function' THEN replace(d.objid::regprocedure::text, ',', ', ')
 			ELSE regexp_replace(i.identity, '^public\\.', '') END AS identity
@@ -50,7 +59,10 @@ my @lines = split /\n/, $node->safe_psql('shop', qq{
 		WHERE type IN ('function', 'schema', 'type', 'view', 'materialized view', 'table', 'sequence', 'foreign table')
 		AND NOT (type = 'type' AND EXISTS (SELECT FROM pg_type AS t WHERE t.oid = objid AND (typrelid <> 0 OR typelem <> 0))))
 	SELECT format('| %s `%s` | %s |', type, identity, string_agg(coalesce(may, ''), ' | ' ORDER BY o))
-	FROM cell GROUP BY type, identity});
+	FROM cell GROUP BY type, identity ORDER BY 1};
+my %objects = map { ($_ => $node->safe_psql($_, $objects)) } keys %default;
+is($objects{$_}, $objects{shop}, "under default privileges: $_") for qw(hosted open closed);
+my @lines = split /\n/, $objects{shop};
 
 # Settings, by trying
 my %may;
