@@ -51,6 +51,12 @@ COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flakeid.leases'
 CREATE FUNCTION flakeid.lease_ignore_replicated() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF TG_OP = 'INSERT' AND NOT has_table_privilege(TG_RELID, 'UPDATE') THEN
+        RAISE WARNING USING
+            MESSAGE = format('realm "%s" of the dump is left out', NEW.realm),
+            HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'');', NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s);
+        RETURN NULL;
+    END IF;
     -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
     IF current_setting('session_replication_role') = 'replica'
        AND NOT (TG_TABLE_NAME = 'lease_realm'
@@ -64,7 +70,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'internal: leaves out what replication would change of leases';
+COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'internal: leaves out what replication would change of leases, and what a role may not restore';
 
 CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_realm
     FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
@@ -72,7 +78,7 @@ CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.le
     FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
 CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_history
     FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
-ALTER TABLE flakeid.lease_realm ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_history ENABLE REPLICA TRIGGER ignore_replicated;
 
@@ -514,8 +520,8 @@ COMMENT ON FUNCTION flakeid.lease_forget(timestamptz) IS
 
 SELECT flakeid.set_rights('flakeid_coordinator', NULL);
 GRANT SELECT ON flakeid.leases TO pg_monitor;
--- pg_dump by an ordinary role reads the settings of realms.
-GRANT SELECT ON flakeid.lease_realm TO PUBLIC;
+-- pg_dump by an ordinary role reads the settings of realms, and a restore by one may write no row, which COPY asks a right for.
+GRANT SELECT, INSERT ON flakeid.lease_realm TO PUBLIC;
 
 -- Generators are members of flakeid_generator where the cluster has such a role. Who sets up a coordinator makes it; the script
 -- makes none, because a role belongs to no database.

@@ -4,10 +4,10 @@ SELECT flakeid.set_rights('flakeid', ARRAY[
     'flake_encrypt(int8)', 'flake_decrypt(int8)', 'flake_seal(int8)', 'flake_unseal(flake_sealed)',
     'flakeid.raise_horizon(timestamptz)', 'flakeid.repair_horizon()', 'flakeid.accept_clock()', 'flakeid.accept_secret()',
     'flakeid.stats_reset()', 'flakeid.nodes()',
-    'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.set_rights(name, regprocedure[])']::pg_catalog.regprocedure[]);
+    'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.restore_denied()', 'flakeid.set_rights(name, regprocedure[])']::pg_catalog.regprocedure[]);
 
 GRANT USAGE ON SCHEMA flakeid TO PUBLIC;
 GRANT SELECT ON flakeid.layouts, flakeid.status, flakeid.stats, flakeid.unsettled TO PUBLIC;
 GRANT EXECUTE ON FUNCTION flakeid.nodes() TO pg_monitor;
--- pg_dump by an ordinary role reads it.
-GRANT SELECT ON flakeid.restored TO PUBLIC;
+-- pg_dump by an ordinary role reads it, and a restore by one may write no row, which COPY asks a right for (state.sql).
+GRANT SELECT, INSERT ON flakeid.restored TO PUBLIC;

@@ -34,5 +34,11 @@ CREATE TABLE flakeid.restored (
     CONSTRAINT restore CHECK (flakeid.restore(name, value))
 );
 COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
+
+-- The dump of a database's owner restores in his role, too: rows of somebody who may not also UPDATE are left out with a warning.
+CREATE FUNCTION flakeid.restore_denied() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'flakeid_restore_denied' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.restore_denied() IS 'internal: leaves out what a role may not restore';
+CREATE TRIGGER restore_denied BEFORE INSERT ON flakeid.restored FOR EACH ROW EXECUTE FUNCTION flakeid.restore_denied();
 SELECT pg_catalog.pg_extension_config_dump('flakeid.restored',
     'WHERE false UNION ALL SELECT d.name, d.value FROM flakeid.dumped() AS d');

@@ -3,6 +3,7 @@
 #include "server/clock.hpp"
 #include "durable/durable.hpp"
 #include "functions/row.hpp"
+#include "server/messages.hpp"
 #include "durable/horizon.hpp"
 #include "durable/lease_clock.hpp"
 #include "durable/fingerprints.hpp"
@@ -10,6 +11,7 @@
 extern "C" {
 #include "commands/extension.h"
 #include "commands/trigger.h"
+#include "utils/acl.h"
 }
 
 using namespace flakeid;
@@ -139,4 +141,33 @@ FLAKEID_FUNCTION(flakeid_restore)
                         "later one."));
     }
     return BoolGetDatum(true);
+}
+
+// Before a row of a dump arrives: that of a role which may not also update the table is left out.
+// What it says of the horizon is told.
+FLAKEID_FUNCTION(flakeid_restore_denied)
+{
+    if (!CALLED_AS_TRIGGER(fcinfo)) {
+        elog(ERROR, "flakeid.restore_denied() is a trigger");
+    }
+    const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+    HeapTuple row = trigger->tg_trigtuple;
+    const TupleDesc columns = RelationGetDescr(trigger->tg_relation);
+    if (pg_class_aclcheck(RelationGetRelid(trigger->tg_relation), GetUserId(), ACL_UPDATE) ==
+        ACLCHECK_OK) {
+        return PointerGetDatum(row);
+    }
+    bool null[2];
+    const Datum name = heap_getattr(row, 1, columns, &null[0]);
+    const Datum value = heap_getattr(row, 2, columns, &null[1]);
+    const char* what = null[0] ? "" : TextDatumGetCString(name);
+    if (!null[1] && (strcmp(what, plain_name) == 0 || strcmp(what, back_name) == 0)) {
+        const char* until = moment_text(stamp_us(stamp_of_number(DatumGetInt64(value))));
+        ereport(WARNING, errmsg("the horizon of the dump is left out"),
+                errdetail("Ids that were made where the dump comes from may have been stamped "
+                          "until %s, and a superuser alone raises the horizon.",
+                          until),
+                errhint("SELECT flakeid.raise_horizon('%s');", until));
+    }
+    return PointerGetDatum(nullptr);
 }

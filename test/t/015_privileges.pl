@@ -53,8 +53,9 @@ my $objects = qq{
 				CASE WHEN has_schema_privilege(role, objid, 'CREATE') THEN 'creates' END)
 			WHEN 'type' THEN CASE WHEN has_type_privilege(role, objid, 'USAGE') THEN 'uses' END
 			ELSE concat_ws(', ', CASE WHEN has_table_privilege(role, objid, 'SELECT') OR has_any_column_privilege(role, objid, 'SELECT') THEN 'reads' END,
-				CASE WHEN has_table_privilege(role, objid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
-					OR has_any_column_privilege(role, objid, 'INSERT, UPDATE, REFERENCES') THEN 'writes' END) END AS may
+				CASE WHEN has_table_privilege(role, objid, 'UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+					OR has_any_column_privilege(role, objid, 'UPDATE, REFERENCES') THEN 'writes'
+					WHEN has_table_privilege(role, objid, 'INSERT') OR has_any_column_privilege(role, objid, 'INSERT') THEN 'inserts' END) END AS may
 		FROM member, unnest('{$roles}'::text[]) WITH ORDINALITY AS r (role, o)
 		WHERE type IN ('function', 'schema', 'type', 'view', 'materialized view', 'table', 'sequence', 'foreign table')
 		AND NOT (type = 'type' AND EXISTS (SELECT FROM pg_type AS t WHERE t.oid = objid AND (typrelid <> 0 OR typelem <> 0))))
