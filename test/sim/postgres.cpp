@@ -632,6 +632,9 @@ static char context[8];
 MemoryContext CurrentMemoryContext = reinterpret_cast<MemoryContext>(context);
 MemoryContext TopMemoryContext = CurrentMemoryContext;
 SnapshotData SnapshotAnyData;
+const char* const GucSource_Names[] = {"default", "default", "environment variable", "configuration file",
+                                       "command line", "global", "database", "user", "database user",
+                                       "client", "override", "interactive", "test", "session"};
 bool creating_extension = false;
 
 // Clocks
