@@ -25,9 +25,9 @@ my @programs;
 SKIP:
 {
 	skip 'needs node and npm', 1 if system('npm --version >/dev/null 2>&1') != 0;
-	copy("$clients/$_", $dir) or die "$_: $!" for qw(package.json package-lock.json lease.mjs);
+	copy("$clients/$_", $dir) or die "$_: $!" for qw(package.json lease.mjs);
 	my $log;
-	ok(run([ 'npm', '--prefix', $dir, 'ci', '--fetch-retries=5', '--no-audit', '--no-fund', '--cache', "$dir/cache" ],
+	ok(run([ 'npm', '--prefix', $dir, 'install', '--no-package-lock', '--omit=dev', '--fetch-retries=5', '--no-audit', '--no-fund', '--cache', "$dir/cache" ],
 			'<', \undef, '>&', \$log), 'pg installed') or diag $log;
 	push @programs, [ 'node', "$dir/lease.mjs", 'default', "node$_", '60', $each ] for 1 .. 2;
 }
