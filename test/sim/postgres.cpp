@@ -1422,8 +1422,6 @@ int GetConfigOptionFlags(const char*, bool)
     return 0;
 }
 
-const char* const GucSource_Names[PGC_S_SESSION + 1] = {};
-
 int GetNumConfigOptions(void)
 {
     return 0;
