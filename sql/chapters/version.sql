@@ -37,26 +37,26 @@ DECLARE
 BEGIN
     FOR statement IN
         WITH member AS (
-            SELECT m.classid, m.objid FROM pg_depend AS m JOIN pg_extension AS e ON m.refobjid = e.oid
+            SELECT m.classid, m.objid FROM pg_catalog.pg_depend AS m JOIN pg_catalog.pg_extension AS e ON m.refobjid = e.oid
             WHERE m.refclassid = 'pg_extension'::regclass AND m.deptype = 'e' AND e.extname = of_extension),
         object AS (
             SELECT 'ROUTINE ' || p.oid::regprocedure AS what, p.proowner AS owner, coalesce(p.proacl, acldefault('f', p.proowner)) AS acl,
                    CASE WHEN p.oid <> ALL (closed) THEN 'EXECUTE' END AS open
-            FROM member JOIN pg_proc AS p ON classid = 'pg_proc'::regclass AND objid = p.oid
+            FROM member JOIN pg_catalog.pg_proc AS p ON classid = 'pg_proc'::regclass AND objid = p.oid
             UNION ALL
             SELECT 'TABLE ' || c.oid::regclass, c.relowner, coalesce(c.relacl, acldefault('r', c.relowner)), NULL
-            FROM member JOIN pg_class AS c ON classid = 'pg_class'::regclass AND objid = c.oid WHERE c.relkind IN ('r', 'v', 'm')
+            FROM member JOIN pg_catalog.pg_class AS c ON classid = 'pg_class'::regclass AND objid = c.oid WHERE c.relkind IN ('r', 'v', 'm')
             UNION ALL
             SELECT 'TYPE ' || t.oid::regtype, t.typowner, coalesce(t.typacl, acldefault('T', t.typowner)), 'USAGE'
-            FROM member JOIN pg_type AS t ON classid = 'pg_type'::regclass AND objid = t.oid WHERE t.typelem = 0 AND t.typrelid = 0
+            FROM member JOIN pg_catalog.pg_type AS t ON classid = 'pg_type'::regclass AND objid = t.oid WHERE t.typelem = 0 AND t.typrelid = 0
             UNION ALL
             SELECT 'SCHEMA ' || n.oid::regnamespace, n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner)), NULL
-            FROM member JOIN pg_namespace AS n ON classid = 'pg_namespace'::regclass AND objid = n.oid)
+            FROM member JOIN pg_catalog.pg_namespace AS n ON classid = 'pg_namespace'::regclass AND objid = n.oid)
         SELECT DISTINCT format('REVOKE ALL ON %s FROM %s', what, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)
-        FROM object, aclexplode(acl) WHERE grantee <> owner AND (grantee <> 0 OR open IS NULL)
+        FROM (TABLE object) AS o, aclexplode(acl) WHERE grantee <> owner AND (grantee <> 0 OR open IS NULL)
         UNION ALL
         SELECT format('GRANT %s ON %s TO PUBLIC', open, what)
-        FROM object WHERE open IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(acl) WHERE grantee = 0)
+        FROM (TABLE object) AS o WHERE open IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(acl) WHERE grantee = 0)
     LOOP
         EXECUTE statement;
     END LOOP;
