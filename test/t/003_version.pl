@@ -17,7 +17,7 @@ my $dir = PostgreSQL::Test::Utils::tempdir();
 system('cp', '-pR', map({ source_dir() . "/$_" } qw(src sql Makefile flakeid.control)), $dir) == 0 or die;
 unlink "$dir/src/server/shared.o", "$dir/flakeid.so";
 my ($log, $err) = run_command([ 'make', '-s', '-C', $dir, 'with_llvm=no', 'flakeid.so',
-	"PG_CPPFLAGS=-DFLAKEID_SHARED_VERSION=$next_format" ]);
+	"PG_CPPFLAGS=-Isrc -DFLAKEID_SHARED_VERSION=$next_format" ]);
 rename "$dir/flakeid.so", "$dir/other.so" or die "no other.so: $log $err";
 
 my $use_other = qq{CREATE SCHEMA other; CREATE FUNCTION other.flake_next() RETURNS bigint AS '$dir/other.so', 'flakeid_next' LANGUAGE C};
