@@ -87,6 +87,12 @@ bool may_see(Oid role)
 
 int64_t flakeid::settled_mark(Generator& g)
 {
+    require_settling(g);
+    return settled_for_statement(g);
+}
+
+FLAKEID_FUNCTION(flakeid_settled)
+{
     if (RecoveryInProgress()) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("a standby has no settled mark"),
@@ -94,12 +100,6 @@ int64_t flakeid::settled_mark(Generator& g)
                 errhint("Ask the primary, and read here what lies below its answer once this "
                         "server has replayed as far as the primary was then."));
     }
-    require_settling(g);
-    return settled_for_statement(g);
-}
-
-FLAKEID_FUNCTION(flakeid_settled)
-{
     return Int64GetDatum(settled_mark(generator_of(fcinfo, 0)));
 }
 
