@@ -30,6 +30,7 @@ struct Transaction {
     uint64_t xid = 0;
     bool ended = false;
     bool committed = false;
+    bool prepared = false;
 };
 extern std::vector<Transaction> transactions;
 
@@ -41,6 +42,7 @@ struct Id {
     int layout;
     int transaction;
     uint64_t highest_before; // of this layout, when its draw began
+    int64_t raised_before;   // what the horizon was raised to then
     bool cached;
 };
 
@@ -71,6 +73,20 @@ void rising_life_begins();
 void rising_begins();
 void close_to_clock(const Id& id);
 void back_explained(const Id& id);
+
+// The horizon of a database was raised; what it was raised to.
+void horizon_is_raised(int database, int64_t us);
+int64_t raised_to(int database);
+void past_raised(const Id& id);
+void raised_life_begins(Start how);
+
+// A server logged something.
+void no_false_alarm(Server& server, const char* message);
+
+// A session of a world without faults: since when it wants an id, and what it got.
+void life_wants(int seat);
+void life_has(int seat);
+void life_refused(int seat, const char* message);
 
 // An id was drawn; a mark was answered for the layout from a snapshot.
 void settled_drawn(const Id& id);

@@ -37,6 +37,7 @@ void life_begins(Start how, int64_t behind, bool older_back)
     lives.push_back({how, behind, older_back, never});
     rising_life_begins();
     settled_life_begins();
+    raised_life_begins(how);
 }
 
 void max_ahead_is_asked(int64_t us)
@@ -62,6 +63,7 @@ void id_is_handed_out(const Id& id)
     close_to_clock(id);
     back_explained(id);
     settled_drawn(id);
+    past_raised(id);
 }
 
 } // namespace sim

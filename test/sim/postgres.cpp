@@ -12,6 +12,8 @@ extern "C" {
 #include "access/twophase.h"
 #include "access/xlog.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
 #include "executor/spi.h"
@@ -86,6 +88,9 @@ PROCESS_LOCAL size_t my_used = 0; // of the arena
 PROCESS_LOCAL Buffer my_record = InvalidBuffer;
 PROCESS_LOCAL bool my_library = false; // is loaded
 PROCESS_LOCAL SnapshotData my_snapshot = {};
+PROCESS_LOCAL int my_further_opens = 0; // of flakeid.state, which this process has locked for itself
+PROCESS_LOCAL Oid my_scanned = InvalidOid; // the catalog, and how many of its rows were seen
+PROCESS_LOCAL int my_scanned_rows = 0;
 PROCESS_LOCAL TransactionId my_snapshot_xip[most_backends + most_prepared] = {};
 
 char* arenas[most_processes];
@@ -234,6 +239,7 @@ PROCESS_LOCAL bool cancel_pending = false, terminate_pending = false;
 
 void (*on_log)(Server& server, const char* message);
 void (*on_transaction_end)(bool committed);
+void (*on_prepared_end)(int transaction, bool committed);
 
 // ---- Life of a server
 
@@ -284,9 +290,23 @@ void start_server(Server& server, const Directory& directory)
     server.variables.latestCompletedXid = FullTransactionIdFromU64(server.now.next_xid - 1);
     server.running_xids.clear();
     server.blocks.assign(static_cast<size_t>(most_databases) * files_each * BLCKSZ, 0);
+    for (Replacing& replacing : server.replacing) {
+        replacing = Replacing{};
+    }
+    for (size_t i = 0; i < server.now.prepared.size(); i++) {
+        Prepared& prepared = server.now.prepared[i];
+        prepared.ending = false;
+        PGPROC& proc = server.procs[most_backends + i];
+        proc.xid = static_cast<TransactionId>(prepared.xid);
+        proc.databaseId = first_database + static_cast<Oid>(prepared.database);
+        server.running_xids.insert(prepared.xid);
+    }
     for (int page = 0; page < most_databases * files_each; page++) {
-        const StateFile& file =
-            server.now.databases[page / files_each].files[page % files_each];
+        DatabaseFiles& database = server.now.databases[page / files_each];
+        StateFile& file = database.files[page % files_each];
+        if (file.number != database.current) {
+            file = StateFile{};
+        }
         server.page_locks[page] = Lock{};
         server.relations[page] = RelationData{};
         server.relation_forms[page] = FormData_pg_class{};
@@ -426,14 +446,49 @@ void leave_transaction()
 
 } // namespace
 
+namespace {
+
+// The transaction that replaced the file of flakeid.state ends.
+void keep_file(bool commit)
+{
+    Server& server = here();
+    DatabaseFiles& database = server.now.databases[my_database()];
+    Replacing& replacing = server.replacing[my_database()];
+    if (commit) {
+        database.current = replacing.file;
+        for (const WalRecord& record : server.wal) {
+            if (record.kind == WalKind::page && record.file.number == database.current &&
+                record.lsn <= server.flushed) {
+                server.flushed_rows[my_database()] = record.file;
+            }
+        }
+    }
+    for (StateFile& file : database.files) {
+        if (file.number != database.current) {
+            file = StateFile{};
+        }
+    }
+    replacing = Replacing{};
+}
+
+} // namespace
+
 void end_transaction(bool commit)
 {
     if (commit) {
         call_back(XACT_EVENT_PRE_COMMIT);
     }
     InterruptHoldoffCount++;
+    Replacing& replacing = here().replacing[my_database()];
+    const bool replaces = replacing.process == running->number;
     if (commit && my_xid != 0) {
+        if (replaces) {
+            insert_wal({WalKind::catalog, 0, 0, my_database(), {}, replacing.file, my_xid});
+        }
         XLogFlush(insert_wal({WalKind::commit, 0, 0, 0, {}, InvalidOid, my_xid}));
+    }
+    if (replaces) {
+        keep_file(commit);
     }
     yield();
     leave_transaction();
@@ -444,6 +499,96 @@ void end_transaction(bool commit)
     call_back(commit ? XACT_EVENT_COMMIT : XACT_EVENT_ABORT);
     my_xid = 0;
     InterruptHoldoffCount--;
+    while (my_held_count > 0) {
+        let_go(*my_held[my_held_count - 1].lock);
+    }
+    my_further_opens = 0;
+    yield();
+}
+
+void prepare_transaction(int transaction)
+{
+    Server& server = here();
+    call_back(XACT_EVENT_PRE_PREPARE);
+    assign_xid();
+    PGPROC* proc = PreparedXactProcs;
+    while (proc < PreparedXactProcs + most_prepared && proc->xid != InvalidTransactionId) {
+        proc++;
+    }
+    if (proc == PreparedXactProcs + most_prepared) {
+        ereport(ERROR, errcode(ERRCODE_OUT_OF_MEMORY),
+                errmsg("maximum number of prepared transactions reached"));
+    }
+    proc->xid = static_cast<TransactionId>(my_xid); // taken
+    proc->databaseId = MyDatabaseId;
+    InterruptHoldoffCount++;
+    XLogFlush(insert_wal({WalKind::commit, 0, 0, 0, {}, InvalidOid, my_xid}));
+    server.now.prepared.push_back({my_xid, my_database(), transaction, false});
+    yield();
+    MyProc->xid = InvalidTransactionId;
+    MyProc->lxid = InvalidLocalTransactionId;
+    yield();
+    call_back(XACT_EVENT_PREPARE);
+    my_xid = 0;
+    InterruptHoldoffCount--;
+    yield();
+}
+
+bool end_prepared(bool commit)
+{
+    Server& server = here();
+    auto& all = server.now.prepared;
+    auto at = std::find_if(all.begin(), all.end(), [](const Prepared& prepared) {
+        return prepared.database == my_database() && !prepared.ending;
+    });
+    if (at == all.end()) {
+        return false;
+    }
+    at->ending = true;
+    const Prepared prepared = *at;
+    XLogFlush(insert_wal({WalKind::commit, 0, 0, 0, {}, InvalidOid, prepared.xid}));
+    all.erase(std::find_if(all.begin(), all.end(),
+                           [&](const Prepared& p) { return p.xid == prepared.xid; }));
+    yield();
+    server.running_xids.erase(prepared.xid);
+    auto& latest = server.variables.latestCompletedXid;
+    latest = FullTransactionIdFromU64(
+        std::max<uint64_t>(U64FromFullTransactionId(latest), prepared.xid));
+    if (on_prepared_end != nullptr) {
+        on_prepared_end(prepared.transaction, commit);
+    }
+    yield();
+    for (int i = 0; i < most_prepared; i++) {
+        if (PreparedXactProcs[i].xid == static_cast<TransactionId>(prepared.xid)) {
+            PreparedXactProcs[i].xid = InvalidTransactionId;
+        }
+    }
+    return true;
+}
+
+void replace_state()
+{
+    Server& server = here();
+    const int number = my_database();
+    hold(server.relation_locks[number], true, false);
+    assign_xid();
+    DatabaseFiles& database = server.now.databases[number];
+    int from = 0, to = 0;
+    while (database.files[from].number != database.current) {
+        from++;
+    }
+    while (database.files[to].number != InvalidOid) {
+        to++;
+    }
+    StateFile file = read_block(server, number * files_each + from);
+    file.number = server.now.next_file++;
+    database.files[to] = file;
+    const int page = number * files_each + to;
+    write_block(server, page, file);
+    server.relations[page].rd_node.relNode = file.number;
+    PageSetLSN(block(server, page),
+               insert_wal({WalKind::page, 0, 0, number, file, InvalidOid, 0}));
+    server.replacing[number] = {running->number, my_xid, file.number};
     yield();
 }
 
@@ -458,9 +603,6 @@ void abort_transaction()
         }
     }
     end_transaction(false);
-    while (my_held_count > 0) {
-        let_go(*my_held[my_held_count - 1].lock);
-    }
 }
 
 SnapshotData& take_snapshot()
@@ -1087,10 +1229,17 @@ Oid get_extension_oid(const char*, bool)
 Relation try_relation_open(Oid, LOCKMODE mode)
 {
     yield();
-    hold(here().relation_locks[my_database()], mode == AccessExclusiveLock, false);
+    Lock& lock = here().relation_locks[my_database()];
+    if (lock.exclusive == running->number) {
+        my_further_opens++;
+    } else {
+        hold(lock, mode == AccessExclusiveLock, false);
+    }
     const DatabaseFiles& files = here().now.databases[my_database()];
+    const Replacing& replacing = here().replacing[my_database()];
+    const Oid mine = replacing.process == running->number ? replacing.file : files.current;
     for (int i = 0; i < files_each; i++) {
-        if (files.files[i].number == files.current) {
+        if (files.files[i].number == mine) {
             return &here().relations[my_database() * files_each + i];
         }
     }
@@ -1099,7 +1248,11 @@ Relation try_relation_open(Oid, LOCKMODE mode)
 
 void relation_close(Relation, LOCKMODE)
 {
-    let_go(here().relation_locks[my_database()]);
+    if (my_further_opens > 0) {
+        my_further_opens--;
+    } else {
+        let_go(here().relation_locks[my_database()]);
+    }
     yield();
 }
 
@@ -1161,6 +1314,13 @@ void XLogFlush(XLogRecPtr lsn)
         yield();
         return;
     }
+    if (server.failing_writes > 0 && chance.one_in(10 * server.failing_writes)) {
+        note("the WAL cannot be flushed: PANIC");
+        server.panicked = true;
+        for (;;) {
+            sleep_until(never);
+        }
+    }
     const uint64_t target = server.inserted;
     const int64_t until = true_us + chance.below(server.slowest_flush);
     while (true_us < until) {
@@ -1201,9 +1361,38 @@ bool SearchSysCacheExists(int, Datum, Datum, Datum, Datum)
     return true;
 }
 
+// A row of pg_class or pg_extension, as far as durable.cpp looks at it. The next one takes its place.
+static HeapTuple catalog_row(Oid file, uint64_t maker, uint64_t remover)
+{
+    alignas(MAXIMUM_ALIGNOF) static char bytes[row_header + sizeof(FormData_pg_class)];
+    static HeapTupleData tuple;
+    memset(bytes, 0, sizeof bytes);
+    auto* header = reinterpret_cast<HeapTupleHeader>(bytes);
+    header->t_hoff = row_header;
+    header->t_infomask =
+        static_cast<uint16>((maker == 0 ? HEAP_XMIN_FROZEN : 0) | (remover == 0 ? HEAP_XMAX_INVALID : 0));
+    HeapTupleHeaderSetXmin(header, static_cast<TransactionId>(maker));
+    HeapTupleHeaderSetXmax(header, static_cast<TransactionId>(remover));
+    auto* form = reinterpret_cast<Form_pg_class>(bytes + row_header);
+    form->relkind = RELKIND_MATVIEW;
+    form->relnatts = flakeid::durable_cells;
+    form->relfilenode = file;
+    tuple.t_data = header;
+    tuple.t_len = sizeof bytes;
+    return &tuple;
+}
+
+static const Replacing* my_replacing()
+{
+    const Replacing& replacing = here().replacing[my_database()];
+    return replacing.process == running->number ? &replacing : nullptr;
+}
+
 HeapTuple SearchSysCache1(int, Datum)
 {
-    return nullptr;
+    const Replacing* replacing = my_replacing();
+    return replacing == nullptr ? catalog_row(here().now.databases[my_database()].current, 0, 0)
+                                : catalog_row(replacing->file, replacing->xid, 0);
 }
 
 void ReleaseSysCache(HeapTuple) {}
@@ -1215,9 +1404,12 @@ static void no_catalogs()
     broken_for_good("the simulation has no such catalog");
 }
 
-Relation table_open(Oid, LOCKMODE)
+Relation table_open(Oid catalog, LOCKMODE)
 {
-    no_catalogs();
+    if (catalog != RelationRelationId && catalog != ExtensionRelationId) {
+        no_catalogs();
+    }
+    my_scanned = catalog;
     return nullptr;
 }
 
@@ -1225,12 +1417,23 @@ void table_close(Relation, LOCKMODE) {}
 
 SysScanDesc systable_beginscan(Relation, Oid, bool, Snapshot, int, ScanKey)
 {
+    my_scanned_rows = 0;
     return nullptr;
 }
 
+// Every version of the row, also those that are gone.
 HeapTuple systable_getnext(SysScanDesc)
 {
-    return nullptr;
+    const Oid current = here().now.databases[my_database()].current;
+    const Replacing* replacing = my_scanned == RelationRelationId ? my_replacing() : nullptr;
+    switch (my_scanned_rows++) {
+    case 0:
+        return catalog_row(current, 0, replacing == nullptr ? 0 : replacing->xid);
+    case 1:
+        return replacing == nullptr ? nullptr : catalog_row(replacing->file, replacing->xid, 0);
+    default:
+        return nullptr;
+    }
 }
 
 void systable_endscan(SysScanDesc) {}
@@ -1421,6 +1624,7 @@ int GetConfigOptionFlags(const char*, bool)
 {
     return 0;
 }
+
 
 int GetNumConfigOptions(void)
 {

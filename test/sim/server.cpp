@@ -65,7 +65,7 @@ void apply(Directory& directory, const WalRecord& record)
             }
         }
         for (StateFile& file : database.files) {
-            if (file.number == InvalidOid) {
+            if (file.number != database.current) { // free, or of a transaction that was aborted
                 file = record.file;
                 return;
             }
@@ -91,6 +91,8 @@ Directory replayed(const Server& server, uint64_t lsn)
     Directory directory = server.base;
     directory.files = server.now.files;
     directory.next_xid = server.now.next_xid;
+    directory.next_file = server.now.next_file;
+    directory.prepared = server.now.prepared;
     for (const WalRecord& record : server.wal) {
         if (record.lsn <= lsn) {
             apply(directory, record);

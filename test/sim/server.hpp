@@ -71,11 +71,21 @@ struct DatabaseFiles {
     Oid current = InvalidOid; // which of them is that of flakeid.state
 };
 
+// A transaction that was prepared.
+struct Prepared {
+    uint64_t xid;
+    int database;
+    int transaction; // as the checkers count them
+    bool ending;     // a session is at it
+};
+
 // What a copy takes with it.
 struct Directory {
     int64_t timeline = 1;
     uint64_t system = 0; // system identifier
     uint64_t next_xid = 1000;
+    Oid next_file = 2000;
+    std::vector<Prepared> prepared;
     uint64_t checkpoint = 1; // a number of the latest one, as the control file has it
     std::map<std::string, DiskFile> files;
     DatabaseFiles databases[most_databases];
@@ -100,6 +110,13 @@ struct Clock {
 };
 constexpr int64_t true_epoch_us = INT64_C(1800000000) * second; // true_us 0, since 1970
 
+// A transaction that replaces the file of flakeid.state.
+struct Replacing {
+    int process = -1;
+    uint64_t xid = 0;
+    Oid file = InvalidOid; // the new one
+};
+
 // Names and values
 using Settings = std::map<std::string, std::string>;
 
@@ -119,6 +136,7 @@ struct Server {
     // Its configuration file, and what ALTER DATABASE and ALTER ROLE set
     Settings configuration;
     Settings of_database[most_databases];
+    int configuration_version = 0; // raised with each reload
     bool preload = false;
     int64_t slowest_flush = 3 * ms;
     int failing_writes = 0; // one of so many writes and flushes of a file fails; 0: none does
@@ -137,6 +155,7 @@ struct Server {
     VariableCacheData variables;
     std::set<uint64_t> running_xids;
     Lock relation_locks[most_databases]; // of flakeid.state
+    Replacing replacing[most_databases];
     Lock page_locks[most_databases * files_each];
     RelationData relations[most_databases * files_each];
     FormData_pg_class relation_forms[most_databases * files_each];
@@ -234,6 +253,13 @@ void end_transaction(bool commit);
 // The same where an error ended it: locks too.
 void abort_transaction();
 
+// The running transaction becomes a prepared one. An error when there are too many.
+void prepare_transaction(int transaction);
+// Ends a prepared one of this database; false when there is none.
+bool end_prepared(bool commit);
+// As VACUUM FULL flakeid.state: a new file of it, until the transaction ends for this one alone.
+void replace_state();
+
 // Runs `body`; false when an error ended it.
 template <typename Body>
 bool survives_error(Body body)
@@ -257,8 +283,9 @@ SnapshotData& take_snapshot();
 void send_cancel(Process& process);
 void send_terminate(Process& process);
 
-// The running transaction ends for all others.
+// The running transaction ends for all others; or one that was prepared does.
 extern void (*on_transaction_end)(bool committed);
+extern void (*on_prepared_end)(int transaction, bool committed);
 
 // A line that the server logged; the world may listen.
 extern void (*on_log)(Server& server, const char* message);

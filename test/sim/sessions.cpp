@@ -73,19 +73,44 @@ Reached was_cached('A', "a reserved id was handed out");
 Reached was_polled('Q', "a settled mark was answered");
 Reached was_many('G', "a session drew many at once");
 Reached was_cancelled('E', "a cancel met a session at work");
+Reached was_prepared('Y', "a transaction was prepared");
+Reached prepared_ended('Y', "a prepared transaction ended");
+Reached was_kept_open('U', "a cursor was left open");
+Reached was_named('J', "an id of a named layout");
+Reached was_raised('r', "a horizon was raised");
+Reached was_replaced('V', "the file of the state was replaced");
 Reached was_terminated('E', "a session was terminated at work");
 
 PROCESS_LOCAL int my_layout = 0;
 PROCESS_LOCAL int my_transaction = 0;
+PROCESS_LOCAL int my_configuration = 0; // the version that it has read
 
 Random& mine()
 {
     return running->random;
 }
 
-void hand_out(const Generator& g, Word word, uint64_t highest_before, bool cached)
+int my_database()
 {
-    id_is_handed_out({raw_id(g, word), g, word, my_layout, my_transaction, highest_before, cached});
+    return static_cast<int>(MyDatabaseId - first_database);
+}
+
+// What the checkers want to know of the moment when a draw begins.
+struct Before {
+    uint64_t highest;
+    int64_t raised;
+};
+
+Before draw_begins(int layout)
+{
+    my_highest_wall = INT64_MIN;
+    return {highest_id(layout), raised_to(my_database())};
+}
+
+void hand_out(const Generator& g, Word word, int layout, const Before& before, bool cached)
+{
+    id_is_handed_out({raw_id(g, word), g, word, layout, my_transaction, before.highest,
+                      before.raised, cached});
     if (word_tick(g.shape, word) > g.limits.now) {
         ran_ahead();
     }
@@ -93,15 +118,14 @@ void hand_out(const Generator& g, Word word, uint64_t highest_before, bool cache
 
 void draw_one()
 {
-    const uint64_t highest_before = highest_id(my_layout);
-    my_highest_wall = INT64_MIN;
+    const Before before = draw_begins(my_layout);
     const bool cached = flakeid::settings.cache != 1;
     Generator& g = configured_generator();
     const Word word = next_word(g);
     if (cached && g.cache.next != g.cache.end) {
         was_cached();
     }
-    hand_out(g, word, highest_before, cached);
+    hand_out(g, word, my_layout, before, cached);
 }
 
 void draw_many(int64_t n)
@@ -113,17 +137,58 @@ void draw_many(int64_t n)
             n--;
             continue;
         }
-        const uint64_t highest_before = highest_id(my_layout);
-        my_highest_wall = INT64_MIN;
+        const Before before = draw_begins(my_layout);
         const bool block = mine().one_in(3);
         const auto most = static_cast<int64_t>(max_sequence(g.shape)) + 1;
         const int64_t wanted = block ? std::min<int64_t>(most, 4) : 6;
         const Draw d = draw(g, {static_cast<uint32_t>(mine().between(1, wanted)), block});
         for (uint32_t i = 0; i < d.count; i++) {
-            hand_out(g, d.word + i, highest_before, false);
+            hand_out(g, d.word + i, my_layout, before, false);
         }
         n -= d.count;
     }
+}
+
+// A cursor on flake_next_many() gives its ids as they are fetched, with others in between.
+void leave_open()
+{
+    Generator g = configured_generator();
+    const Before before = draw_begins(my_layout);
+    const Draw d = draw(g, {static_cast<uint32_t>(mine().between(2, 8)), false});
+    const int64_t wall = my_highest_wall;
+    was_kept_open();
+    for (uint32_t i = 0; i < d.count; i++) {
+        my_highest_wall = wall;
+        hand_out(g, d.word + i, my_layout, before, false);
+        if (mine().one_in(3)) {
+            draw_many(1);
+        }
+        if (mine().one_in(4)) {
+            sleep_us(mine().below(second));
+        }
+    }
+}
+
+// flake_next('layout') of any layout of this world; an error where flakeid.layout can make its ids.
+void draw_named()
+{
+    alignas(Generator) static PROCESS_LOCAL char bytes[sizeof(Generator)] = {};
+    static PROCESS_LOCAL int made_for = -1;
+    int layout;
+    do {
+        layout = static_cast<int>(mine().below(layout_count));
+    } while (layouts[layout].feature != 0 && !world.has(layouts[layout].feature));
+    Generator& g = *reinterpret_cast<Generator*>(bytes);
+    const Before before = draw_begins(layout);
+    if (made_for != layout || !still_good(g)) {
+        made_for = -1;
+        g = Generator{};
+        make_named(g, layouts[layout].text, strlen(layouts[layout].text));
+        made_for = layout;
+    }
+    const Word word = draw(g, {1, false}).word;
+    was_named();
+    hand_out(g, word, layout, before, false);
 }
 
 void poll()
@@ -136,7 +201,7 @@ void poll()
     const int64_t mark = settled_id(g, snapshot);
     polls++;
     was_polled();
-    const auto database = static_cast<int>(MyDatabaseId - first_database);
+    const int database = my_database();
     const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
     const int64_t mark_us =
         g.layout.epoch_us + (mark >> g.layout.time_shift) * g.layout.tick_us;
@@ -152,6 +217,31 @@ void transact()
     if (world.has('Q') && mine().one_in(6)) {
         poll();
         return;
+    }
+    if (world.has('V') && mine().one_in(12)) {
+        was_replaced();
+        replace_state();
+        transactions[static_cast<size_t>(my_transaction)].xid = my_xid;
+    }
+    if (world.has('r') && mine().one_in(20)) {
+        const int64_t us = wall_clock(here()) + mine().below(3 * second);
+        flakeid::horizon_raise(us);
+        was_raised();
+        note("the horizon of database %lld is raised", my_database());
+        horizon_is_raised(my_database(), us);
+        return;
+    }
+    if (world.has('Y') && mine().one_in(6)) {
+        if (end_prepared(!mine().one_in(3))) {
+            prepared_ended();
+        }
+        return;
+    }
+    if (world.has('U') && mine().one_in(8)) {
+        leave_open();
+    }
+    if (world.has('J') && mine().one_in(6)) {
+        draw_named();
     }
     if (world.has('G') && mine().one_in(8)) {
         was_many();
@@ -190,11 +280,24 @@ bool work()
     my_transaction = static_cast<int>(transactions.size());
     transactions.emplace_back();
     const bool commits = !mine().one_in(4);
+    const bool prepares = world.has('Y') && mine().one_in(8);
+    if (my_configuration != here().configuration_version) {
+        my_configuration = here().configuration_version;
+        reload_settings();
+    }
     begin_transaction();
     const bool good = survives_error([&] {
         load_library();
         transact();
-        end_transaction(commits);
+        if (prepares && here().replacing[my_database()].process != running->number) {
+            Transaction& transaction = transactions[static_cast<size_t>(my_transaction)];
+            transaction.xid = assign_xid();
+            prepare_transaction(my_transaction);
+            transactions[static_cast<size_t>(my_transaction)].prepared = true;
+            was_prepared();
+        } else {
+            end_transaction(commits);
+        }
     });
     if (!good) {
         note_error();
@@ -215,6 +318,7 @@ void session()
     Seat& seat = seats[number];
     become_backend(number, seat.database, roles[seat.role]);
     my_layout = layout_of_database[seat.database];
+    my_configuration = here().configuration_version;
     note("connects to database %lld, layout %lld, role %lld", seat.database, my_layout, seat.role);
     for (;;) {
         while (seat.told_count == 0 && !my_end) {
@@ -249,11 +353,20 @@ void transaction_ends(bool committed)
     transaction.committed = committed && transaction.xid != 0;
 }
 
+void prepared_ends(int number, bool committed)
+{
+    Transaction& transaction = transactions[static_cast<size_t>(number)];
+    transaction.ended = true;
+    transaction.committed = committed;
+}
+
 } // namespace
 
 void begin_sessions(Server& server, int64_t within)
 {
     on_transaction_end = transaction_ends;
+    on_prepared_end = prepared_ends;
+    on_log = no_false_alarm;
     for (int i = 0; i < world.session_count; i++) {
         begin_session(server, i, within);
     }

@@ -34,6 +34,12 @@ const std::vector<Feature> features = {
     {'Z', "a slow disk"},
     {'E', "cancelled and terminated sessions"},
     {'I', "a disk that fails"},
+    {'Y', "prepared transactions"},
+    {'U', "cursors left open"},
+    {'J', "layouts that are named in calls"},
+    {'H', "settings that change with a reload"},
+    {'V', "the file of the state is replaced"},
+    {'r', "horizons that are raised"},
 };
 
 namespace {
@@ -152,6 +158,12 @@ void start(Start how, Directory directory)
     }
     life_begins(how, behind(), older_back);
     touch_control_file(s, directory);
+    if (how != Start::crash && how != Start::fast) {
+        directory.prepared.clear(); // somebody has rolled them back
+        for (Transaction& transaction : transactions) {
+            transaction.ended = transaction.ended || transaction.prepared;
+        }
+    }
     for (int i = 0; i < s.database_count; i++) {
         if (lives.size() == 1 || (world.has('L') && chance.one_in(4))) {
             choose_layout(s, i);
@@ -297,6 +309,16 @@ void step_leap()
     run_turns(chance.below(12));
 }
 
+void step_reload()
+{
+    Server& s = server();
+    s.configuration["flakeid.when_ahead"] = chance.one_in(2) ? "wait" : "error";
+    s.configuration["flakeid.cache"] = chance.one_in(3) ? "3" : "1";
+    s.configuration_version++;
+    note("the configuration changes");
+    run_turns(chance.below(12));
+}
+
 void step_stand_still()
 {
     Clock& clock = server().clock;
@@ -340,6 +362,7 @@ const std::vector<StepKind> server_steps = {
     {"the clock leaps", 'K', 10, step_leap},
     {"the clock stands still, or goes", 'K', 6, step_stand_still},
     {"a session is cancelled", 'E', 40, step_cancel},
+    {"the settings are read anew", 'H', 15, step_reload},
 };
 
 } // namespace
@@ -414,13 +437,16 @@ void run_step(uint64_t number)
         chosen++;
     }
     trace_number(number);
+    if (server().panicked) {
+        start(Start::crash, left_by_crash());
+    }
     renew_sessions(server());
     chosen->run();
 }
 
 void run_turns(int64_t turns, int64_t until)
 {
-    while (turns-- > 0 && true_us < until && run_somebody(until)) {
+    while (turns-- > 0 && true_us < until && !server().panicked && run_somebody(until)) {
         lives.back().behind = std::max(lives.back().behind, behind());
     }
     if (until != never) {

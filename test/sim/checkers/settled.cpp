@@ -36,7 +36,12 @@ void settled_begins()
 void settled_life_begins()
 {
     for (auto& ids : unsettled) {
-        ids.clear();
+        for (auto at = ids.begin(); at != ids.end();) {
+            const auto number = static_cast<size_t>(at->second.transaction);
+            const bool waits = number < transactions.size() && transactions[number].prepared &&
+                               !transactions[number].ended;
+            at = waits ? std::next(at) : ids.erase(at);
+        }
     }
 }
 

@@ -1,0 +1,37 @@
+// What is drawn after the horizon of a database was raised lies past that moment.
+#include "checkers.hpp"
+
+namespace sim {
+
+namespace {
+
+int64_t raised[most_databases];
+
+} // namespace
+
+void raised_life_begins(Start how)
+{
+    if (how != Start::crash && how != Start::fast) {
+        std::fill(raised, raised + most_databases, 0); // a copy may be older
+    }
+}
+
+void horizon_is_raised(int database, int64_t us)
+{
+    raised[database] = std::max(raised[database], us);
+}
+
+int64_t raised_to(int database)
+{
+    return raised[database];
+}
+
+void past_raised(const Id& id)
+{
+    if (id.generator.layout.back_bits == 0 &&
+        word_start_us(id.generator, id.word) <= id.raised_before) {
+        broken("an id that was drawn after a raise lies below it");
+    }
+}
+
+} // namespace sim
