@@ -50,6 +50,16 @@ RESET ROLE;
 DROP VIEW member;
 DROP EXTENSION flakeid CASCADE;
 
+-- The state is where the library writes it, whatever tables are by default.
+CREATE ACCESS METHOD regress_flakeid_tables TYPE TABLE HANDLER heap_tableam_handler;
+SET default_table_access_method = regress_flakeid_tables;
+CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid_coordinator;
+RESET default_table_access_method;
+SELECT relname, amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE relnamespace = 'flakeid'::regnamespace AND amtype = 't' AND amname <> 'heap' ORDER BY 1;
+DROP EXTENSION flakeid CASCADE;
+DROP ACCESS METHOD regress_flakeid_tables;
+
 -- In a schema of its own, with another search_path or none at all
 CREATE SCHEMA regress_flakeid_schema;
 CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;

@@ -237,6 +237,39 @@ SELECT split_part(pg_temp.raised('SELECT flake_encrypt(5)'), E'\n', 1);
 SET flakeid.secret_file = :'other_key';
 SELECT pg_temp.raised('SELECT min(id)::text FROM orders');
 DEALLOCATE ALL;
+SET flakeid.secret_file = :'two_keys';
+
+-- The right to seal is asked at each call: a cast that a function of somebody with the right has made is in the cache of casts.
+CREATE FUNCTION sealed_for_all(n bigint) RETURNS flake_sealed LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN RETURN n; END $$;
+CREATE FUNCTION sealed_by_me(n bigint) RETURNS flake_sealed LANGUAGE plpgsql AS $$ BEGIN RETURN n; END $$;
+GRANT EXECUTE ON FUNCTION sealed_for_all, sealed_by_me TO regress_flakeid_user;
+REVOKE EXECUTE ON FUNCTION flake_seal(bigint) FROM regress_flakeid_user;
+BEGIN;
+SET LOCAL ROLE regress_flakeid_user;
+SELECT sealed_for_all(5) IS NOT NULL AS by_definer;
+SELECT sealed_by_me(6) IS NOT NULL AS by_the_role;
+ROLLBACK;
+DROP FUNCTION sealed_for_all, sealed_by_me;
+
+-- No index and no generated column holds plain ids of sealed ones, whoever makes it.
+CREATE INDEX ON orders ((id::flake));
+CREATE INDEX ON orders ((flake_unseal(id)));
+ALTER TABLE orders ADD plain flake GENERATED ALWAYS AS (id::flake) STORED;
+CREATE TABLE generated (id flake_sealed, plain bigint GENERATED ALWAYS AS (id::bigint) STORED);
+CREATE TABLE generated (id flake PRIMARY KEY);
+SELECT pg_relation_filenode('generated') AS file \gset
+ALTER TABLE generated ALTER id TYPE flake_sealed;
+ALTER TABLE generated ALTER id TYPE flake USING id::flake;
+SELECT pg_relation_filenode('generated') = :file AS not_rewritten;
+CREATE INDEX ON generated ((id::bigint));
+ALTER TABLE generated ALTER id TYPE flake_sealed;
+DROP TABLE generated;
+
+-- What a dump carries of keys is for those who may dump all.
+SELECT count(*) > 0 AS told FROM flakeid.dumped() WHERE name ~ 'fingerprint';
+SET ROLE regress_flakeid_user;
+SELECT count(*) > 0 AS told FROM flakeid.dumped() WHERE name ~ 'fingerprint';
+RESET ROLE;
 
 DROP OWNED BY regress_flakeid_user;
 DROP ROLE regress_flakeid_user;

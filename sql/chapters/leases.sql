@@ -14,7 +14,7 @@ CREATE TABLE flakeid.lease_realm (
     nodes int4 NOT NULL,
     max_ttl_s int4 NOT NULL,
     max_skew_s int4 NOT NULL
-);
+) USING heap;
 COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flakeid.lease_realm_set()';
 
 CREATE TABLE flakeid.lease_node (
@@ -23,7 +23,7 @@ CREATE TABLE flakeid.lease_node (
     free_from timestamptz NOT NULL DEFAULT '-infinity',
     token uuid,
     PRIMARY KEY (realm, node)
-);
+) USING heap;
 CREATE INDEX lease_node_free ON flakeid.lease_node (realm, free_from, node);
 COMMENT ON TABLE flakeid.lease_node IS 'when each node that was ever leased is free, and the token of its last lease';
 
@@ -40,7 +40,7 @@ CREATE TABLE flakeid.lease_history (
     renewals int8 NOT NULL DEFAULT 0,
     released_at timestamptz,
     last_stamp timestamptz
-);
+) USING heap;
 CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
 COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flakeid.leases';
 

@@ -14,7 +14,7 @@ CREATE FUNCTION flakeid.state_now(
     AS 'MODULE_PATHNAME', 'flakeid_state_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.state_now() IS 'internal: what flakeid.state holds after REFRESH MATERIALIZED VIEW';
 
-CREATE MATERIALIZED VIEW flakeid.state AS SELECT * FROM flakeid.state_now();
+CREATE MATERIALIZED VIEW flakeid.state USING heap AS SELECT * FROM flakeid.state_now();
 COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever stamped after its horizons; what leases rest on';
 
 -- pg_dump carries what flakeid.dumped() says in the place of the rows of flakeid.restored. A restore
@@ -32,7 +32,7 @@ CREATE TABLE flakeid.restored (
     name text NOT NULL,
     value int8 NOT NULL,
     CONSTRAINT restore CHECK (flakeid.restore(name, value))
-);
+) USING heap;
 COMMENT ON TABLE flakeid.restored IS 'what restored dumps brought';
 
 -- The dump of a database's owner restores in his role, too: rows of somebody who may not also UPDATE are left out with a warning.

@@ -8,7 +8,11 @@
 extern "C" {
 #include "nodes/makefuncs.h"
 #include "nodes/supportnodes.h"
+#include "parser/parse_type.h"
 #include "replication/logicalworker.h"
+#include "tcop/pquery.h"
+#include "utils/acl.h"
+#include "utils/portal.h"
 }
 
 using namespace flakeid;
@@ -133,6 +137,38 @@ void require_seal_right(FunctionCallInfo fcinfo)
     caller->allowed = user;
 }
 
+// True while the statement that the client sent is an ALTER TABLE that gives columns other types,
+// and brings no index and no column. None becomes `never`: indexes of such a column are made anew
+// in it. (Elsewhere, as in a function, the table is rewritten, which is slower and no less right.)
+bool alters_types(Oid never)
+{
+    if (ActivePortal == nullptr || list_length(ActivePortal->stmts) != 1) {
+        return false;
+    }
+    const Node* statement = linitial_node(PlannedStmt, ActivePortal->stmts)->utilityStmt;
+    if (statement == nullptr || !IsA(statement, AlterTableStmt)) {
+        return false;
+    }
+    ListCell* cell;
+    foreach (cell, castNode(AlterTableStmt, statement)->cmds) {
+        const auto* change = lfirst_node(AlterTableCmd, cell);
+        switch (change->subtype) {
+        case AT_AlterColumnType:
+            if (typenameTypeId(nullptr, castNode(ColumnDef, change->def)->typeName) == never) {
+                return false;
+            }
+            break;
+        case AT_ColumnDefault:
+        case AT_SetNotNull:
+        case AT_DropNotNull:
+            break;
+        default:
+            return false;
+        }
+    }
+    return true;
+}
+
 } // namespace
 
 FLAKEID_FUNCTION(flakeid_sealed_in)
@@ -193,9 +229,24 @@ FLAKEID_FUNCTION(flakeid_sealed_send)
     return PointerGetDatum(pq_endtypsend(&buffer));
 }
 
-// flake_seal and flake_unseal: the type is another one, the eight bytes are the same.
+// flake_seal and flake_unseal: the type is another one, the eight bytes are the same. The server
+// asks for the right when it prepares the call, and PL/pgSQL keeps a prepared cast for whoever
+// comes next in the transaction. So the right is asked for here, too.
 FLAKEID_FUNCTION(flakeid_relabel)
 {
+    Oid* allowed = static_cast<Oid*>(fcinfo->flinfo->fn_extra);
+    if (allowed == nullptr) {
+        allowed = static_cast<Oid*>(MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Oid)));
+        fcinfo->flinfo->fn_extra = allowed;
+    }
+    const Oid function = fcinfo->flinfo->fn_oid;
+    if (*allowed != GetUserId()) {
+        const AclResult right = function_aclcheck(function, GetUserId(), ACL_EXECUTE);
+        if (right != ACLCHECK_OK) {
+            aclcheck_error(right, OBJECT_FUNCTION, get_func_name(function));
+        }
+        *allowed = GetUserId();
+    }
     return PG_GETARG_DATUM(0);
 }
 
@@ -208,7 +259,9 @@ FLAKEID_FUNCTION(flakeid_seal_flake)
 
 // Where ALTER TABLE gives a column another type, the call is planned without a query around it.
 // There the column is relabelled, so that the server sees that it has nothing to write. Elsewhere
-// the call stays, and with it the check of the right at every execution.
+// the call stays, and with it the check of the right at every execution. An expression of an index,
+// or of a generated column, is planned so too: it must stay a STABLE call, or it would hold plain
+// ids.
 FLAKEID_FUNCTION(flakeid_seal_support)
 {
     const auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
@@ -229,7 +282,9 @@ FLAKEID_FUNCTION(flakeid_seal_support)
         seal_function(call->funcid); // whoever may not call it may call no cast instead
     const Oid function =
         get_func_rettype(call->funcid) == get_func_rettype(seals) ? seals : call->funcid;
-    if (function_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK) {
+    const Oid sealed = get_func_rettype(seals);
+    if (!alters_types(call->funcresulttype == sealed ? InvalidOid : sealed) ||
+        function_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK) {
         return static_cast<Datum>(0);
     }
     return PointerGetDatum(makeRelabelType(static_cast<Expr*>(copyObjectImpl(column)),
