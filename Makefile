@@ -82,7 +82,7 @@ prove:
 
 .PHONY: format lint $(SOURCES:.cpp=.lint)
 format:
-	clang-format-14 -i $(shell find src test -name '*.[ch]pp')
+	clang-format-14 -i $(shell find src test/unit test/model test/fuzz -name '*.[ch]pp')
 lint: $(SOURCES:.cpp=.lint)
 $(SOURCES:.cpp=.lint): %.lint: %.cpp
 	clang-tidy --quiet $< -- $(CORE_CXXFLAGS) $(CPPFLAGS)
