@@ -74,7 +74,9 @@ void rising_begins();
 void close_to_clock(const Id& id);
 void back_explained(const Id& id);
 
-// The horizon of a database was raised; what it was raised to.
+// The horizon of a database is being raised, and was in this life; it was raised to that moment.
+void raise_begins(int database);
+bool raise_began(int database);
 void horizon_is_raised(int database, int64_t us);
 int64_t raised_to(int database);
 void past_raised(const Id& id);
@@ -83,10 +85,6 @@ void raised_life_begins(Start how);
 // A server logged something.
 void no_false_alarm(Server& server, const char* message);
 
-// A session of a world without faults: since when it wants an id, and what it got.
-void life_wants(int seat);
-void life_has(int seat);
-void life_refused(int seat, const char* message);
 
 // An id was drawn; a mark was answered for the layout from a snapshot.
 void settled_drawn(const Id& id);

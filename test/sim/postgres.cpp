@@ -524,6 +524,7 @@ void prepare_transaction(int transaction)
     InterruptHoldoffCount++;
     XLogFlush(insert_wal({WalKind::commit, 0, 0, 0, {}, InvalidOid, my_xid}));
     server.now.prepared.push_back({my_xid, my_database(), transaction, false});
+    note("xid %lld is prepared", static_cast<int64_t>(my_xid));
     yield();
     MyProc->xid = InvalidTransactionId;
     MyProc->lxid = InvalidLocalTransactionId;

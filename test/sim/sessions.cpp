@@ -225,6 +225,7 @@ void transact()
     }
     if (world.has('r') && mine().one_in(20)) {
         const int64_t us = wall_clock(here()) + mine().below(3 * second);
+        raise_begins(my_database());
         flakeid::horizon_raise(us);
         was_raised();
         note("the horizon of database %lld is raised", my_database());

@@ -160,9 +160,12 @@ void start(Start how, Directory directory)
     touch_control_file(s, directory);
     if (how != Start::crash && how != Start::fast) {
         directory.prepared.clear(); // somebody has rolled them back
-        for (Transaction& transaction : transactions) {
-            transaction.ended = transaction.ended || transaction.prepared;
-        }
+    }
+    for (size_t i = 0; i < transactions.size(); i++) {
+        const bool waits = std::any_of(directory.prepared.begin(), directory.prepared.end(),
+                                       [&](const Prepared& p) { return p.transaction == static_cast<int>(i); });
+        Transaction& transaction = transactions[i];
+        transaction.ended = transaction.ended || (transaction.prepared && !waits);
     }
     for (int i = 0; i < s.database_count; i++) {
         if (lives.size() == 1 || (world.has('L') && chance.one_in(4))) {

@@ -6,6 +6,7 @@ namespace sim {
 namespace {
 
 int64_t raised[most_databases];
+size_t life_of_raise[most_databases]; // the number of lives when one began
 
 } // namespace
 
@@ -14,6 +15,16 @@ void raised_life_begins(Start how)
     if (how != Start::crash && how != Start::fast) {
         std::fill(raised, raised + most_databases, 0); // a copy may be older
     }
+}
+
+void raise_begins(int database)
+{
+    life_of_raise[database] = lives.size();
+}
+
+bool raise_began(int database)
+{
+    return life_of_raise[database] == lives.size();
 }
 
 void horizon_is_raised(int database, int64_t us)

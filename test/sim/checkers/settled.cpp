@@ -10,6 +10,8 @@ namespace sim {
 
 namespace {
 
+constexpr char while_raised[] = "7b: a mark passed an id while the horizon was raised";
+
 struct Drawn {
     int database, transaction;
 };
@@ -59,6 +61,9 @@ void settled_drawn(const Id& id)
         if (b.above_horizon && b.life < lives.size() - 1 && kind[0] != '3') {
             kind = "7: the mark lay above the horizon";
         }
+        if (b.life == lives.size() - 1 && raise_began(database)) {
+            kind = while_raised;
+        }
         if (kind == beyond_promise) {
             forget_told();
         } else {
@@ -80,13 +85,20 @@ void settled_answered(int database, int layout, int64_t mark, bool above_horizon
         }
         const Transaction& transaction = transactions[static_cast<size_t>(at->second.transaction)];
         if (!transaction.ended) {
-            broken("settled: an id below the mark belongs to a transaction that runs");
+            tell("id %llx, mark %llx, transaction %d with xid %llu%s",
+                 static_cast<unsigned long long>(at->first), static_cast<unsigned long long>(mark),
+                 at->second.transaction, static_cast<unsigned long long>(transaction.xid),
+                 transaction.prepared ? ", prepared" : "");
+            broken("%s", raise_began(database)
+                       ? while_raised
+                       : "settled: an id below the mark belongs to a transaction that runs");
         }
         const auto xid = static_cast<TransactionId>(transaction.xid);
         const bool unseen = xid >= snapshot.xmax ||
                             std::count(snapshot.xip, snapshot.xip + snapshot.xcnt, xid) > 0;
         if (transaction.committed && unseen) {
-            broken("settled: the snapshot does not see an id below the mark");
+            broken("%s", raise_began(database) ? while_raised
+                                         : "settled: the snapshot does not see an id below the mark");
         }
         at = ids.erase(at);
     }
