@@ -32,7 +32,7 @@ SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 
 # The scripts of this version are made of chapters, in this order. Those of released versions are frozen, and stand in sql/.
-CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin rights
+CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin partition rights
 COORDINATOR_CHAPTERS = leases
 SCRIPTS = sql/flakeid--$(EXTVERSION).sql sql/flakeid_coordinator--$(EXTVERSION).sql
 DATA_built = $(SCRIPTS)

@@ -42,10 +42,11 @@ void extension_row(Action action)
     });
 }
 
-// The function of that name and one argument of that type, or none, which belongs to the same
-// extension as `function` and stands in the same schema. It is found by the schema's OID, so that
-// neither the schema's name nor a right on it matters.
-Oid function_beside(Oid function, const char* name, Oid argument = InvalidOid);
+// The function of that name and no argument, one of type `argument`, or a second of type `second`,
+// which belongs to the same extension as `function` and stands in the same schema. It is found by
+// the schema's OID, so that neither the schema's name nor a right on it matters.
+Oid function_beside(Oid function, const char* name, Oid argument = InvalidOid,
+                    Oid second = InvalidOid);
 
 // The statement that gives a user that function, which has one bigint as its argument; palloc'ed.
 const char* grant_line(Oid function, Oid user);

@@ -1,0 +1,1310 @@
+-- Partitions and retention by id
+--
+-- The edition in plain SQL has this chapter too, with its own schema in the place of flakeid. Of the functions that read ids it needs
+-- flake_floor, flake_ceil and flake_timestamp, with a layout, and binds them here once.
+--
+-- A procedure that commits can have no SET clause. So each of its transactions begins with flakeid.partition_begin(), which makes the
+-- search_path safe, and what it does stands in functions that have the clause. Everything runs with the rights of the table's owner.
+-- Locks are asked for with a budget of less than deadlock_timeout, so that no session ever fails for a deadlock with them.
+
+CREATE FUNCTION flakeid.lowest_id(at timestamptz, layout text) RETURNS int8 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT flake_floor(lowest_id.at, lowest_id.layout);
+END;
+COMMENT ON FUNCTION flakeid.lowest_id(timestamptz, text) IS 'lowest id of that layout in the tick of that moment';
+
+CREATE FUNCTION flakeid.highest_id(at timestamptz, layout text) RETURNS int8 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT flake_ceil(highest_id.at, highest_id.layout);
+END;
+COMMENT ON FUNCTION flakeid.highest_id(timestamptz, text) IS 'highest id of that layout in the tick of that moment';
+
+CREATE FUNCTION flakeid.time_of(id int8, layout text) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT flake_timestamp(time_of.id, time_of.layout);
+END;
+COMMENT ON FUNCTION flakeid.time_of(int8, text) IS 'when an id of that layout was made';
+
+-- What the catalogs do not tell. An owner may insert a row for a table of his; it takes the place of the row before.
+
+CREATE TABLE flakeid.partitioned (
+    parent regclass PRIMARY KEY,
+    every interval NOT NULL,
+    ahead int4 NOT NULL,
+    keep interval,
+    layout text NOT NULL,
+    drop_old bool NOT NULL,
+    row_type oid -- tells the table from a later one that has its oid
+);
+COMMENT ON TABLE flakeid.partitioned IS 'tables that flakeid.maintain() looks after';
+
+CREATE TABLE flakeid.partition_log (
+    at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+    parent regclass NOT NULL,
+    action text NOT NULL,
+    object text,
+    object_oid oid,
+    rows int8,
+    locked_ms numeric,
+    detail text
+);
+COMMENT ON TABLE flakeid.partition_log IS 'what flakeid.partition() and flakeid.maintain() did, a row an action, of the last 400 days';
+GRANT SELECT, INSERT ON flakeid.partitioned, flakeid.partition_log TO PUBLIC;
+
+CREATE FUNCTION flakeid.partition_check_owner() RETURNS trigger LANGUAGE plpgsql PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = NEW.parent AND pg_has_role(current_user, c.relowner, 'USAGE')) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', NEW.parent);
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_check_owner() IS 'lets only the owner of a table write what flakeid keeps of it';
+CREATE TRIGGER check_owner BEFORE INSERT ON flakeid.partitioned FOR EACH ROW EXECUTE FUNCTION flakeid.partition_check_owner();
+CREATE TRIGGER check_owner BEFORE INSERT ON flakeid.partition_log FOR EACH ROW EXECUTE FUNCTION flakeid.partition_check_owner();
+
+-- Runs as the owner of the tables, after check_owner. No one else can make a trigger of it.
+CREATE FUNCTION flakeid.partition_forget() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'partitioned' THEN
+        DELETE FROM flakeid.partitioned AS p WHERE p.parent = NEW.parent
+            OR NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = p.parent AND c.reltype = p.row_type);
+        NEW.row_type := (SELECT c.reltype FROM pg_class AS c WHERE c.oid = NEW.parent);
+    ELSE
+        DELETE FROM flakeid.partition_log AS l WHERE l.at < now() - interval '400 days'
+            AND NOT (l.action = 'detached' AND EXISTS (SELECT FROM pg_class AS c WHERE c.oid = l.object_oid));
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_forget() IS 'removes what a new row replaces or outlives';
+REVOKE ALL ON FUNCTION flakeid.partition_forget() FROM PUBLIC;
+CREATE TRIGGER forget BEFORE INSERT ON flakeid.partitioned FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
+CREATE TRIGGER forget BEFORE INSERT ON flakeid.partition_log FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
+
+-- pg_dump carries the table. Where it belongs to no extension, it does so by itself.
+DO $$
+BEGIN
+    PERFORM pg_catalog.pg_extension_config_dump('flakeid.partitioned',
+        'WHERE parent IN (SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relkind = ''p'')');
+EXCEPTION WHEN feature_not_supported THEN
+    NULL;
+END
+$$;
+
+-- Periods. They begin at midnight UTC, months at the first, weeks on Monday.
+
+CREATE FUNCTION flakeid.period_start(at timestamptz, every interval) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    months int4 := extract(year FROM every) * 12 + extract(month FROM every);
+    month int4 := extract(year FROM at AT TIME ZONE 'UTC') * 12 + extract(month FROM at AT TIME ZONE 'UTC') - 1;
+BEGIN
+    IF months > 0 THEN
+        month := month - month % months;
+        RETURN make_timestamptz(month / 12, month % 12 + 1, 1, 0, 0, 0, 'UTC');
+    END IF;
+    RETURN date_bin(every, at, timestamptz '0001-01-01 00:00Z');
+END
+$$;
+COMMENT ON FUNCTION flakeid.period_start(timestamptz, interval) IS 'start of the period that holds that moment';
+
+CREATE FUNCTION flakeid.period_end(at timestamptz, every interval) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (flakeid.period_start(at, every) AT TIME ZONE 'UTC' + every) AT TIME ZONE 'UTC';
+END
+$$;
+COMMENT ON FUNCTION flakeid.period_end(timestamptz, interval) IS 'end of the period that holds that moment';
+
+-- Names, keys, bounds
+
+CREATE FUNCTION flakeid.free_name(schema oid, base text, tail text) RETURNS name LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    number int4 := 0;
+    suffix text := tail;
+    head text;
+BEGIN
+    LOOP
+        head := base;
+        WHILE octet_length(head || suffix) > 63 LOOP
+            head := left(head, -1);
+        END LOOP;
+        EXIT WHEN NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = schema AND c.relname = head || suffix)
+            AND NOT EXISTS (SELECT FROM pg_type AS t WHERE t.typnamespace = schema AND t.typname = head || suffix);
+        number := number + 1;
+        suffix := tail || '_' || number;
+    END LOOP;
+    RETURN head || suffix;
+END
+$$;
+COMMENT ON FUNCTION flakeid.free_name(oid, text, text) IS 'a name for a relation of that schema, that no other has';
+
+CREATE FUNCTION flakeid.period_name(at timestamptz, every interval) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    months int4 := extract(year FROM every) * 12 + extract(month FROM every);
+BEGIN
+    RETURN '_' || to_char(at AT TIME ZONE 'UTC', CASE
+        WHEN months > 0 AND months % 12 = 0 THEN 'YYYY'
+        WHEN months > 0 THEN 'YYYY_MM'
+        WHEN extract(epoch FROM every) % 86400 = 0 THEN 'YYYY_MM_DD'
+        ELSE 'YYYY_MM_DD_HH24' END);
+END
+$$;
+COMMENT ON FUNCTION flakeid.period_name(timestamptz, interval) IS 'the end of the name of the partition that begins then';
+
+CREATE FUNCTION flakeid.partition_key(parent regclass, OUT attnum int2, OUT attname name, OUT type text) LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    kind "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = parent);
+    candidates int2[];
+    serves int2[];
+BEGIN
+    candidates := ARRAY(SELECT a.attnum FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
+        WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped
+            AND (t.oid = 'int8'::regtype OR t.typname IN ('flake', 'flake_sealed')) ORDER BY a.attnum);
+    IF kind = 'p' THEN
+        serves := (SELECT p.partattrs::int2[] FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partstrat = 'r');
+        IF serves IS NULL OR cardinality(serves) <> 1 OR NOT serves <@ candidates THEN
+            RAISE wrong_object_type USING MESSAGE = format('table %s is not partitioned by range of one column of ids', parent),
+                DETAIL = 'Its partition key is ' || pg_get_partkeydef(parent) || '.';
+        END IF;
+    ELSIF kind = 'r' THEN
+        -- of the primary key, if there is one; ids by type before ids by chance
+        serves := ARRAY(SELECT c FROM unnest(candidates) AS c
+            WHERE NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = parent AND i.indisprimary)
+                OR EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = parent AND i.indisprimary
+                    AND c = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])));
+        IF cardinality(serves) > 1 THEN
+            serves := ARRAY(SELECT c FROM unnest(serves) AS c JOIN pg_attribute AS a ON a.attrelid = parent AND a.attnum = c
+                WHERE a.atttypid <> 'int8'::regtype);
+        END IF;
+        IF cardinality(serves) <> 1 THEN
+            RAISE wrong_object_type USING MESSAGE = format('cannot tell which column of table %s holds its ids', parent),
+                DETAIL = 'It is the one column of type flake, flake_sealed or bigint in the primary key, of several the one of type flake or flake_sealed.';
+        END IF;
+    ELSE
+        RAISE wrong_object_type USING MESSAGE = format('%s is not a table', parent);
+    END IF;
+    SELECT a.attnum, a.attname, format_type(a.atttypid, NULL) INTO attnum, attname, type
+        FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum = serves[array_lower(serves, 1)];
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_key(regclass) IS 'the column of ids that a table is, or can be, partitioned by';
+
+-- int8's least and largest number stand for MINVALUE and MAXVALUE.
+CREATE FUNCTION flakeid.bound_literal(id int8, type text) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    literal text;
+BEGIN
+    IF id = -9223372036854775808 THEN
+        RETURN 'MINVALUE';
+    ELSIF id = 9223372036854775807 THEN
+        RETURN 'MAXVALUE';
+    END IF;
+    EXECUTE format('SELECT $1::%s::text', type) INTO literal USING id;
+    RETURN format('%L', literal);
+END
+$$;
+COMMENT ON FUNCTION flakeid.bound_literal(int8, text) IS 'an id as the bound of a partition, in SQL';
+
+CREATE FUNCTION flakeid.bound_id(literal text, type text) RETURNS int8 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    id int8;
+BEGIN
+    IF literal = 'MINVALUE' THEN
+        RETURN -9223372036854775808;
+    ELSIF literal = 'MAXVALUE' THEN
+        RETURN 9223372036854775807;
+    END IF;
+    EXECUTE format('SELECT %L::%s::int8', trim(BOTH '''' FROM literal), type) INTO id;
+    RETURN id;
+END
+$$;
+COMMENT ON FUNCTION flakeid.bound_id(text, text) IS 'the id that bound_literal() wrote';
+
+-- Ids from from_id to below to_id; both NULL for a default partition.
+CREATE FUNCTION flakeid.partition_ranges(parent regclass, OUT partition regclass, OUT from_id int8, OUT to_id int8, OUT detaching bool)
+    RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    type text := (flakeid.partition_key(parent)).type;
+    bounds text;
+    pair text[];
+BEGIN
+    FOR partition, bounds, detaching IN
+        SELECT c.oid::regclass, pg_get_expr(c.relpartbound, c.oid), i.inhdetachpending
+        FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = parent
+    LOOP
+        pair := regexp_match(bounds, '^FOR VALUES FROM \((.*)\) TO \((.*)\)$');
+        from_id := flakeid.bound_id(pair[1], type);
+        to_id := flakeid.bound_id(pair[2], type);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_ranges(regclass) IS 'the ids of each partition';
+
+CREATE FUNCTION flakeid.partition_gaps(parent regclass, first int8, past int8, OUT from_id int8, OUT to_id int8)
+    RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    r record;
+BEGIN
+    from_id := first;
+    FOR r IN SELECT p.from_id, p.to_id FROM flakeid.partition_ranges(parent) AS p WHERE p.from_id < past AND p.to_id > first ORDER BY p.from_id LOOP
+        to_id := r.from_id;
+        IF from_id < to_id THEN
+            RETURN NEXT;
+        END IF;
+        from_id := r.to_id;
+    END LOOP;
+    to_id := past;
+    IF from_id < to_id THEN
+        RETURN NEXT;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_gaps(regclass, int8, int8) IS 'ids from first to below past that no partition but a default one takes';
+
+-- Steps. Each is one transaction. A step looks again once it has its locks, so that of two runs at once the second finds nothing to do.
+
+CREATE FUNCTION flakeid.partition_begin(parent regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
+DECLARE
+    owner pg_catalog.name;
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    PERFORM set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), set_config('IntervalStyle', 'postgres', true),
+        set_config('row_security', 'off', true), set_config('default_tablespace', '', true), set_config('default_table_access_method', 'heap', true);
+    SELECT r.rolname INTO owner FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner WHERE c.oid = parent;
+    IF owner IS NULL THEN
+        RAISE undefined_table USING MESSAGE = format('table %s does not exist', coalesce(parent::text, 'NULL'));
+    ELSIF NOT pg_has_role(current_user, owner, 'USAGE') THEN
+        RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', parent);
+    ELSIF owner <> current_user THEN
+        PERFORM set_config('role', owner, true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_begin(regclass) IS 'lets the rest of the transaction run as the owner of a table, whatever the settings of the session';
+
+CREATE FUNCTION flakeid.partition_lock(tables regclass[], mode text) RETURNS timestamptz LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    own int8 := extract(epoch FROM current_setting('lock_timeout')::interval) * 1000;
+    until timestamptz := clock_timestamp() + extract(epoch FROM current_setting('deadlock_timeout')::interval) / 2 * interval '1 s';
+    t regclass;
+BEGIN
+    FOREACH t IN ARRAY tables LOOP
+        PERFORM set_config('lock_timeout',
+            greatest(1, least(nullif(own, 0), (extract(epoch FROM until - clock_timestamp()) * 1000)::int8))::text, true);
+        EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', t, mode);
+    END LOOP;
+    -- for the locks that commands take by themselves
+    PERFORM set_config('lock_timeout',
+        greatest(1, least(nullif(own, 0), (extract(epoch FROM until - clock_timestamp()) * 1000)::int8))::text, true);
+    RETURN clock_timestamp();
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_lock(regclass[], text) IS 'locks tables in their order, within half of deadlock_timeout and within lock_timeout; returns when it had them';
+
+-- What CREATE TABLE ... LIKE leaves out: from the parent, and storage parameters from the partition before.
+CREATE FUNCTION flakeid.partition_settings(partition regclass, parent regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    statement text;
+    sibling regclass := (SELECT r.partition FROM flakeid.partition_ranges(parent) AS r JOIN pg_class AS c ON c.oid = r.partition
+        WHERE c.relkind = 'r' AND r.from_id IS NOT NULL ORDER BY r.from_id DESC LIMIT 1);
+BEGIN
+    FOR statement IN
+        SELECT format('ALTER TABLE %s ALTER %I SET STATISTICS %s', partition, a.attname, a.attstattarget)
+        FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attstattarget >= 0
+        UNION ALL
+        SELECT format('ALTER TABLE %s ALTER %I SET (%s)', partition, a.attname, flakeid.option_list(a.attoptions, ''))
+        FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attoptions IS NOT NULL
+        UNION ALL
+        SELECT format('ALTER TABLE %s SET (%s)', partition, concat_ws(', ',
+            flakeid.option_list(c.reloptions, ''), flakeid.option_list(t.reloptions, 'toast.')))
+        FROM pg_class AS c LEFT JOIN pg_class AS t ON t.oid = c.reltoastrelid
+        WHERE c.oid = sibling AND (c.reloptions IS NOT NULL OR t.reloptions IS NOT NULL)
+        UNION ALL
+        -- Who has rights by default on new tables may not pass by the policies of the parent.
+        SELECT format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', partition) FROM pg_class AS c WHERE c.oid = parent AND c.relrowsecurity
+        UNION ALL
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', partition, CASE c.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
+        FROM pg_class AS c WHERE c.oid = parent AND c.relreplident IN ('f', 'n')
+        UNION ALL
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', partition, min(n.relname))
+        FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid AND c.relreplident = 'i'
+            JOIN pg_index AS j ON j.indrelid = partition AND j.indisunique AND j.indkey::text = i.indkey::text AND j.indpred IS NULL
+            JOIN pg_class AS n ON n.oid = j.indexrelid
+        WHERE i.indrelid = parent AND i.indisreplident GROUP BY i.indexrelid
+    LOOP
+        EXECUTE statement;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_settings(regclass, regclass) IS 'gives a partition that is to be attached what its siblings have';
+
+CREATE FUNCTION flakeid.option_list(options text[], prefix text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT string_agg(format('%s%s=%L', prefix, split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ') FROM unnest(options) AS o);
+END
+$$;
+COMMENT ON FUNCTION flakeid.option_list(text[], text) IS 'storage parameters in SQL';
+
+-- A table of its own is made and attached, which disturbs nobody who uses the parent; CREATE TABLE ... PARTITION OF would lock it.
+CREATE FUNCTION flakeid.partition_statements(parent regclass, name name, from_id int8, to_id int8) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    type text := (flakeid.partition_key(parent)).type;
+    partition text;
+    space text;
+BEGIN
+    SELECT format('%I.%I', n.nspname, name), ' TABLESPACE ' || quote_ident(t.spcname) INTO partition, space
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace LEFT JOIN pg_tablespace AS t ON t.oid = c.reltablespace
+        WHERE c.oid = parent;
+    RETURN NEXT format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s', partition, parent, space);
+    RETURN NEXT format('SELECT flakeid.partition_settings(%L, %L)', partition, parent);
+    RETURN NEXT format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)', parent, partition,
+        flakeid.bound_literal(from_id, type), flakeid.bound_literal(to_id, type));
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_statements(regclass, name, int8, int8) IS 'the statements that make a partition';
+
+CREATE FUNCTION flakeid.partition_missing(parent regclass, OUT name text, OUT from_id int8, OUT to_id int8) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+    base text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
+    schema oid := (SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = parent);
+    starts timestamptz;
+    ends timestamptz;
+BEGIN
+    p := flakeid.partition_declared(parent);
+    starts := flakeid.period_start(now(), p.every);
+    FOR i IN 0 .. p.ahead LOOP
+        ends := flakeid.period_end(starts, p.every);
+        FOR from_id, to_id IN SELECT g.from_id, g.to_id
+            FROM flakeid.partition_gaps(parent, flakeid.lowest_id(starts, p.layout), flakeid.lowest_id(ends, p.layout)) AS g
+        LOOP
+            name := flakeid.free_name(schema, base, flakeid.period_name(starts, p.every));
+            RETURN NEXT;
+        END LOOP;
+        starts := ends;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_missing(regclass) IS 'partitions that a table should have from now on, and has not';
+
+CREATE FUNCTION flakeid.partition_old(parent regclass, OUT partition regclass, OUT detaching bool) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+    before int8;
+BEGIN
+    p := flakeid.partition_declared(parent);
+    before := flakeid.lowest_id((now() AT TIME ZONE 'UTC' - p.keep) AT TIME ZONE 'UTC', p.layout);
+    RETURN QUERY SELECT r.partition, r.detaching FROM flakeid.partition_ranges(parent) AS r
+        WHERE r.detaching OR r.to_id <= before ORDER BY r.to_id;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_old(regclass) IS 'partitions whose ids are all older than the table is to keep, and those that a detachment left half detached';
+
+CREATE FUNCTION flakeid.partition_declared(parent regclass) RETURNS flakeid.partitioned LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+BEGIN
+    SELECT d.* INTO p FROM flakeid.partitioned AS d JOIN pg_class AS c ON c.oid = d.parent AND c.reltype = d.row_type AND c.relkind = 'p'
+        WHERE d.parent = partition_declared.parent;
+    IF NOT FOUND THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s is not declared', coalesce(parent::text, 'NULL')),
+            DETAIL = 'flakeid.partition() says how long its partitions are, and how long they are kept.',
+            HINT = format('CALL flakeid.partition(%L, every => ''1 month'');', parent);
+    END IF;
+    RETURN p;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_declared(regclass) IS 'what flakeid.partition() was told of a table';
+
+-- The parts of a result: what was done (NULL: there was nothing to do), to which object, with how many rows, when it had its locks.
+
+CREATE FUNCTION flakeid.partition_add(parent regclass, first int8, past int8, wanted text,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key name := (flakeid.partition_key(parent)).attname;
+    type text := (flakeid.partition_key(parent)).type;
+    stray regclass;
+    last int8;
+    statement text;
+BEGIN
+    locked := flakeid.partition_lock(ARRAY[parent], 'SHARE UPDATE EXCLUSIVE');
+    IF NOT EXISTS (SELECT FROM flakeid.partition_gaps(parent, first, past) AS g WHERE g.from_id = first AND g.to_id = past) THEN
+        RETURN;
+    END IF;
+    SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
+    IF stray IS NOT NULL THEN
+        -- The new partition begins after the last row that strayed, so that no more stray while those are moved.
+        locked := flakeid.partition_lock(ARRAY[stray], 'ACCESS EXCLUSIVE');
+        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %1$I >= %3$s::%5$s AND %1$I < %4$s::%5$s ORDER BY %1$I DESC LIMIT 1',
+            key, stray, flakeid.bound_literal(first, type), flakeid.bound_literal(past, type), type) INTO last;
+        first := coalesce(last + 1, first);
+        IF first >= past THEN
+            RETURN;
+        END IF;
+    END IF;
+    SELECT flakeid.free_name(c.relnamespace, wanted, '') INTO wanted FROM pg_class AS c WHERE c.oid = parent;
+    FOR statement IN SELECT * FROM flakeid.partition_statements(parent, wanted::name, first, past) LOOP
+        EXECUTE statement;
+    END LOOP;
+    SELECT 'created', c.oid::regclass, c.oid INTO action, object, object_oid
+        FROM pg_class AS p JOIN pg_class AS c ON c.relnamespace = p.relnamespace AND c.relname = wanted WHERE p.oid = parent;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_add(regclass, int8, int8, text) IS 'a step: makes the partition of a gap';
+
+CREATE FUNCTION flakeid.triggers_off(tab regclass) RETURNS text[] LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    t record;
+    restore text[] := '{}';
+BEGIN
+    FOR t IN SELECT g.tgname, g.tgenabled FROM pg_trigger AS g WHERE g.tgrelid = tab AND NOT g.tgisinternal AND g.tgenabled <> 'D' LOOP
+        EXECUTE format('ALTER TABLE %s DISABLE TRIGGER %I', tab, t.tgname);
+        restore := restore || format('ALTER TABLE %s ENABLE %s TRIGGER %I', tab, CASE t.tgenabled WHEN 'A' THEN 'ALWAYS' WHEN 'R' THEN 'REPLICA' END, t.tgname);
+    END LOOP;
+    RETURN restore;
+END
+$$;
+COMMENT ON FUNCTION flakeid.triggers_off(regclass) IS 'disables triggers of the user; returns the statements that enable them again';
+
+-- One batch of rows of one period leaves the default partition for one that is made for them, and is seen by everybody all the time.
+-- The new partition is attached before the rows come: so subscribers get them. A longer period becomes several partitions.
+CREATE FUNCTION flakeid.partition_move(parent regclass, batch int8,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+    key name := (flakeid.partition_key(parent)).attname;
+    type text := (flakeid.partition_key(parent)).type;
+    stray regclass;
+    first int8;
+    past int8;
+    next_batch int8;
+    name text;
+    schema oid := (SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = parent);
+    columns text;
+    hold text;
+    statement text;
+    restore text[];
+BEGIN
+    p := flakeid.partition_declared(parent);
+    locked := flakeid.partition_lock(ARRAY[parent], 'SHARE UPDATE EXCLUSIVE');
+    SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
+    first := flakeid.partition_stray(parent);
+    IF first IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT g.from_id, g.to_id INTO first, past FROM flakeid.partition_gaps(parent,
+            flakeid.lowest_id(flakeid.period_start(flakeid.time_of(first, p.layout), p.every), p.layout),
+            flakeid.lowest_id(flakeid.period_end(flakeid.time_of(first, p.layout), p.every), p.layout)) AS g
+        WHERE first >= g.from_id AND first < g.to_id;
+    locked := flakeid.partition_lock(ARRAY[stray], 'ACCESS EXCLUSIVE');
+    EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %1$I >= %3$s::%5$s AND %1$I < %4$s::%5$s ORDER BY %1$I OFFSET $1 LIMIT 1',
+        key, stray, flakeid.bound_literal(first, type), flakeid.bound_literal(past, type), type) INTO next_batch USING batch;
+    past := coalesce(greatest(next_batch, first + 1), past);
+
+    SELECT string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) INTO columns
+        FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '';
+    SELECT format('%I.%I', n.nspname, flakeid.free_name(schema, c.relname, '_moved')) INTO hold
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = schema WHERE c.oid = parent;
+    EXECUTE format('CREATE UNLOGGED TABLE %s (LIKE %s)', hold, parent);
+    restore := flakeid.triggers_off(stray);
+    EXECUTE format('WITH gone AS (DELETE FROM ONLY %s WHERE %I >= %s::%5$s AND %2$I < %4$s::%5$s RETURNING %s) INSERT INTO %s (%6$s) SELECT %6$s FROM gone',
+        stray, key, flakeid.bound_literal(first, type), flakeid.bound_literal(past, type), type, columns, hold);
+    name := flakeid.free_name(schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent),
+        flakeid.period_name(flakeid.time_of(first, p.layout), p.every));
+    FOR statement IN SELECT * FROM flakeid.partition_statements(parent, name::name, first, past) LOOP
+        EXECUTE statement;
+    END LOOP;
+    SELECT 'moved', c.oid::regclass, c.oid INTO action, object, object_oid FROM pg_class AS c WHERE c.relnamespace = schema AND c.relname = name;
+    restore := restore || flakeid.triggers_off(object_oid::regclass);
+    EXECUTE format('INSERT INTO %s (%2$s) SELECT %2$s FROM %s', object, columns, hold);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    EXECUTE 'DROP TABLE ' || hold;
+    SET CONSTRAINTS ALL IMMEDIATE;
+    FOREACH statement IN ARRAY restore LOOP
+        EXECUTE statement;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_move(regclass, int8) IS 'a step: moves rows that strayed into the default partition';
+
+CREATE FUNCTION flakeid.partition_stray(parent regclass) RETURNS int8 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+    key name := (flakeid.partition_key(parent)).attname;
+    type text := (flakeid.partition_key(parent)).type;
+    stray regclass;
+    id int8;
+BEGIN
+    p := flakeid.partition_declared(parent);
+    SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
+    IF stray IS NOT NULL THEN
+        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %1$I >= %3$s::%5$s AND %1$I <= %4$s::%5$s ORDER BY %1$I LIMIT 1', key, stray,
+            flakeid.bound_literal(flakeid.lowest_id('-infinity', p.layout), type),
+            flakeid.bound_literal(flakeid.highest_id('infinity', p.layout), type), type) INTO id;
+    END IF;
+    RETURN id;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_stray(regclass) IS 'the lowest id with a time in the default partition';
+
+-- Why rows stay in the default partition, if they must. DELETE would follow the foreign keys, and rules.
+CREATE FUNCTION flakeid.partition_stuck(parent regclass) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT format('foreign key %I of table %s refers to them', k.conname, k.conrelid::regclass)
+        FROM pg_constraint AS k WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 ORDER BY k.conname LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_stuck(regclass) IS 'why rows cannot leave the default partition';
+
+CREATE FUNCTION flakeid.partition_detach(parent regclass, old regclass,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+    detaching bool;
+BEGIN
+    p := flakeid.partition_declared(parent);
+    SELECT i.inhdetachpending INTO detaching FROM pg_inherits AS i WHERE i.inhrelid = old AND i.inhparent = parent;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF detaching THEN
+        locked := flakeid.partition_lock(ARRAY[parent], 'SHARE UPDATE EXCLUSIVE');
+    ELSE
+        locked := flakeid.partition_lock(ARRAY[parent, old], 'ACCESS EXCLUSIVE');
+    END IF;
+    SELECT i.inhdetachpending INTO detaching FROM pg_inherits AS i WHERE i.inhrelid = old AND i.inhparent = parent;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    object := old::text;
+    object_oid := old::oid;
+    EXECUTE format('ALTER TABLE %s DETACH PARTITION %s%s', parent, old, CASE WHEN detaching THEN ' FINALIZE' END);
+    action := 'detached';
+    IF p.drop_old THEN
+        EXECUTE format('DROP TABLE %s', old);
+        action := 'dropped';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_detach(regclass, regclass) IS 'a step: detaches an old partition, and drops it where that was declared';
+
+CREATE FUNCTION flakeid.partition_validate(parent regclass, tab regclass, constraint_name name,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM flakeid.partition_lock(ARRAY[tab], 'SHARE UPDATE EXCLUSIVE');
+    EXECUTE format('ALTER TABLE %s VALIDATE CONSTRAINT %I', tab, constraint_name);
+    action := 'validated';
+    object := format('constraint %I of table %s', constraint_name, tab);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_validate(regclass, regclass, name) IS 'a step: validates a constraint, under a lock that disturbs nobody';
+
+-- Tells, does and logs one step in one transaction, and tries again when it does not get its locks. The result has the parts of the
+-- step's, and failed: NULL, busy or error, with message, sqlstate and hint.
+CREATE PROCEDURE flakeid.partition_step(parent regclass, tell text, step text, INOUT result jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+    r pg_catalog.record;
+    message pg_catalog.text;
+    state pg_catalog.text;
+    advice pg_catalog.text;
+    more pg_catalog.text;
+    attempts int := 30;
+BEGIN
+    RAISE NOTICE '%', tell;
+    FOR attempt IN 1 .. attempts LOOP
+        PERFORM flakeid.partition_begin(parent);
+        BEGIN
+            EXECUTE 'SELECT * FROM ' || step INTO r;
+            IF r.action IS NOT NULL THEN
+                INSERT INTO flakeid.partition_log (parent, action, object, object_oid, rows, locked_ms, detail) VALUES (
+                    coalesce((SELECT i.inhparent FROM pg_inherits AS i WHERE i.inhrelid = parent), parent), r.action, r.object,
+                    r.object_oid, r.moved, round(extract(epoch FROM clock_timestamp() - r.locked) * 1000, 1), r.detail);
+            END IF;
+            result := to_jsonb(r);
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected THEN
+                GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE, advice = PG_EXCEPTION_HINT, more = PG_EXCEPTION_DETAIL;
+                result := jsonb_build_object('failed', 'busy', 'message', message, 'sqlstate', state, 'hint', advice, 'detail', more);
+            WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE, advice = PG_EXCEPTION_HINT, more = PG_EXCEPTION_DETAIL;
+                result := jsonb_build_object('failed', 'error', 'message', message, 'sqlstate', state, 'hint', advice, 'detail', more);
+        END;
+        COMMIT;
+        PERFORM flakeid.partition_begin(parent);
+        IF result ->> 'locked' IS NOT NULL THEN
+            result := result || jsonb_build_object('locked_ms', round(extract(epoch FROM clock_timestamp() - (result ->> 'locked')::timestamptz) * 1000, 1));
+        END IF;
+        EXIT WHEN result ->> 'failed' IS DISTINCT FROM 'busy' OR attempt = attempts;
+        COMMIT;
+        PERFORM pg_catalog.pg_sleep(pg_catalog.random());
+    END LOOP;
+    IF result ->> 'failed' IS NOT NULL THEN
+        INSERT INTO flakeid.partition_log (parent, action, object, detail) VALUES (parent, 'failed', tell, result ->> 'message');
+    END IF;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.partition_step(regclass, text, text, jsonb) IS 'one transaction of flakeid.partition() or flakeid.maintain()';
+
+-- A plain table becomes partitioned: it becomes the first partition of a new table of its name.
+
+CREATE FUNCTION flakeid.partition_obstacles(tab regclass) RETURNS SETOF text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key int2 := (flakeid.partition_key(tab)).attnum;
+    c pg_class := (SELECT r FROM pg_class AS r WHERE r.oid = tab);
+    my name := (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = c.relowner);
+    whole_rows oid[] := ARRAY(SELECT t.oid FROM pg_type AS t WHERE t.oid = c.reltype OR t.typelem = c.reltype);
+BEGIN
+    RETURN QUERY SELECT o FROM (VALUES
+        (c.relpersistence <> 'p', 'the table is ' || CASE c.relpersistence WHEN 'u' THEN 'unlogged' ELSE 'temporary' END),
+        (c.reloftype <> 0, 'the table is of type ' || c.reloftype::regtype),
+        (c.relispartition, 'the table is itself a partition'),
+        ((SELECT a.amname FROM pg_am AS a WHERE a.oid = c.relam) <> 'heap', 'the table has another access method than heap'),
+        (NOT (SELECT a.attnotnull FROM pg_attribute AS a WHERE a.attrelid = tab AND a.attnum = key),
+            format('column %I may be NULL: ALTER TABLE %s ALTER %1$I SET NOT NULL', (SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = tab AND a.attnum = key), tab)),
+        (NOT has_schema_privilege(my, c.relnamespace, 'CREATE'),
+            format('role %I may not make tables in schema %s: GRANT CREATE ON SCHEMA %2$s TO %1$I', my, c.relnamespace::regnamespace))) AS v (holds, o) WHERE v.holds
+    UNION ALL SELECT format('it inherits with %s', CASE WHEN i.inhrelid = tab THEN i.inhparent ELSE i.inhrelid END::regclass)
+        FROM pg_inherits AS i WHERE tab IN (i.inhrelid, i.inhparent) AND NOT c.relispartition
+    UNION ALL SELECT format('rule %I', w.rulename) FROM pg_rewrite AS w WHERE w.ev_class = tab
+    UNION ALL SELECT format('security label of %s', l.provider) FROM pg_seclabel AS l WHERE l.classoid = 'pg_class'::regclass AND l.objoid = tab
+    -- constraints and indexes
+    UNION ALL SELECT format('index %s does not contain column %I, so rows of several partitions could not be unique by it', i.indexrelid::regclass, a.attname)
+        FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = tab AND a.attnum = key
+        WHERE i.indrelid = tab AND i.indisunique AND NOT key = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
+    UNION ALL SELECT format('index %s is invalid: DROP INDEX %1$s', i.indexrelid::regclass) FROM pg_index AS i WHERE i.indrelid = tab AND NOT i.indisvalid
+    UNION ALL SELECT format('exclusion constraint %I', k.conname) FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'x'
+    UNION ALL SELECT format('constraint %I is NO INHERIT', k.conname) FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'c' AND k.connoinherit
+    UNION ALL SELECT format('constraint %I is not valid: ALTER TABLE %s VALIDATE CONSTRAINT %1$I', k.conname, k.conrelid::regclass)
+        FROM pg_constraint AS k WHERE tab IN (k.conrelid, k.confrelid) AND NOT k.convalidated AND k.conname <> 'flakeid_partition'
+    UNION ALL SELECT format('foreign key %I refers to the table itself', k.conname) FROM pg_constraint AS k
+        WHERE k.conrelid = tab AND k.confrelid = tab
+    UNION ALL SELECT format('foreign key %I refers to table %s, where role %I has no right REFERENCES', k.conname, k.confrelid::regclass, my)
+        FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'f' AND NOT has_any_column_privilege(my, k.confrelid, 'REFERENCES')
+    UNION ALL SELECT format('foreign key %I of table %s: %s', k.conname, r.oid::regclass, CASE WHEN r.relkind = 'p' THEN 'that table is partitioned'
+            ELSE format('role %I does not own that table', my) END)
+        FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.conrelid
+        WHERE k.confrelid = tab AND k.contype = 'f' AND k.conparentid = 0 AND r.oid <> tab AND (r.relkind = 'p' OR NOT pg_has_role(my, r.relowner, 'USAGE'))
+    -- what hangs on the table
+    UNION ALL SELECT format('trigger %I has transition tables for each row', g.tgname) FROM pg_trigger AS g
+        WHERE g.tgrelid = tab AND g.tgtype & 1 = 1 AND (g.tgoldtable IS NOT NULL OR g.tgnewtable IS NOT NULL)
+    UNION ALL SELECT format('trigger %I calls function %s, which role %I may not execute', g.tgname, g.tgfoid::regprocedure, my) FROM pg_trigger AS g
+        WHERE g.tgrelid = tab AND NOT g.tgisinternal AND NOT has_function_privilege(my, g.tgfoid, 'EXECUTE')
+    UNION ALL SELECT format('publication %I would publish partitions by their own names: ALTER PUBLICATION %1$I SET (publish_via_partition_root = true)', p.pubname)
+        FROM pg_publication AS p WHERE NOT p.pubviaroot AND (p.puballtables
+            OR EXISTS (SELECT FROM pg_publication_rel AS r WHERE r.prpubid = p.oid AND r.prrelid = tab)
+            OR EXISTS (SELECT FROM pg_publication_namespace AS n WHERE n.pnpubid = p.oid AND n.pnnspid = c.relnamespace))
+    UNION ALL SELECT format('publication %I belongs to another role', p.pubname) FROM pg_publication AS p JOIN pg_publication_rel AS r ON r.prpubid = p.oid
+        WHERE r.prrelid = tab AND NOT pg_has_role(my, p.pubowner, 'USAGE')
+    UNION ALL SELECT format('subscription %I fills the table', s.subname) FROM pg_subscription_rel AS r JOIN pg_subscription AS s ON s.oid = r.srsubid WHERE r.srrelid = tab
+    UNION ALL SELECT format('view %s belongs to another role', v.oid::regclass) FROM pg_class AS v
+        WHERE v.oid IN (SELECT * FROM flakeid.partition_views(tab)) AND NOT pg_has_role(my, v.relowner, 'USAGE')
+    -- everything else that names it
+    UNION ALL SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid) FROM pg_depend AS d
+        WHERE (d.refclassid = 'pg_class'::regclass AND d.refobjid = tab OR d.refclassid = 'pg_type'::regclass AND d.refobjid = ANY (whole_rows))
+        AND CASE d.classid
+            WHEN 'pg_attrdef'::regclass THEN d.objid NOT IN (SELECT f.oid FROM pg_attrdef AS f WHERE f.adrelid = tab)
+            WHEN 'pg_constraint'::regclass THEN d.objid NOT IN (SELECT k.oid FROM pg_constraint AS k WHERE tab IN (k.conrelid, k.confrelid))
+            WHEN 'pg_class'::regclass THEN d.objid <> tab AND d.objid NOT IN (SELECT i.indexrelid FROM pg_index AS i WHERE i.indrelid = tab)
+                AND (SELECT r.relkind FROM pg_class AS r WHERE r.oid = d.objid) NOT IN ('t', 'S')
+            WHEN 'pg_type'::regclass THEN d.objid <> ALL (whole_rows)
+            WHEN 'pg_trigger'::regclass THEN d.objid NOT IN (SELECT g.oid FROM pg_trigger AS g WHERE g.tgrelid = tab OR g.tgisinternal)
+            WHEN 'pg_policy'::regclass THEN d.objid NOT IN (SELECT p.oid FROM pg_policy AS p WHERE p.polrelid = tab)
+            WHEN 'pg_statistic_ext'::regclass THEN d.objid NOT IN (SELECT s.oid FROM pg_statistic_ext AS s WHERE s.stxrelid = tab)
+            WHEN 'pg_publication_rel'::regclass THEN false
+            WHEN 'pg_rewrite'::regclass THEN (SELECT w.ev_class FROM pg_rewrite AS w WHERE w.oid = d.objid) NOT IN (SELECT * FROM flakeid.partition_views(tab))
+            ELSE true END
+    UNION ALL SELECT 'it belongs to ' || pg_describe_object(d.refclassid, d.refobjid, 0) FROM pg_depend AS d
+        WHERE d.classid = 'pg_class'::regclass AND d.objid = tab AND d.deptype IN ('e', 'x');
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_obstacles(regclass) IS 'why a table cannot become partitioned';
+
+CREATE FUNCTION flakeid.partition_views(tab regclass) RETURNS SETOF oid LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT DISTINCT v.oid FROM pg_depend AS d JOIN pg_rewrite AS w ON w.oid = d.objid AND w.rulename = '_RETURN'
+        JOIN pg_class AS v ON v.oid = w.ev_class AND v.relkind = 'v'
+        WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tab ORDER BY v.oid;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_views(regclass) IS 'views that name a table';
+
+CREATE FUNCTION flakeid.partition_require(tab regclass) RETURNS void LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    obstacles text := (SELECT string_agg(o, E'\n' ORDER BY o COLLATE "C") FROM flakeid.partition_obstacles(tab) AS o);
+BEGIN
+    IF obstacles IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s cannot become partitioned', tab), DETAIL = obstacles;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_require(regclass) IS 'an error that names what keeps a table from becoming partitioned';
+
+-- The bound of the first partition, of the constraint that keeps later ids out of the table.
+CREATE FUNCTION flakeid.partition_bound(tab regclass, OUT bound int8, OUT valid bool) LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT flakeid.bound_id((regexp_match(pg_get_constraintdef(k.oid), '''([^'']+)'''))[1], (flakeid.partition_key(tab)).type), k.convalidated
+        INTO bound, valid FROM pg_constraint AS k WHERE k.conrelid = tab AND k.conname = 'flakeid_partition';
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_bound(regclass) IS 'how far a partitioning that has begun has come';
+
+CREATE FUNCTION flakeid.partition_fence(tab regclass, past int8,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key name := (flakeid.partition_key(tab)).attname;
+    type text := (flakeid.partition_key(tab)).type;
+BEGIN
+    locked := flakeid.partition_lock(ARRAY[tab], 'ACCESS EXCLUSIVE');
+    IF (flakeid.partition_bound(tab)).bound IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT flakeid_partition', tab);
+        action := 'removed constraint';
+    END IF;
+    IF past IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE %s ADD CONSTRAINT flakeid_partition CHECK (%I < %s::%s) NOT VALID', tab, key, flakeid.bound_literal(past, type),
+            CASE type WHEN 'bigint' THEN 'int8' ELSE type END);
+        action := 'added constraint';
+    END IF;
+    object := 'flakeid_partition';
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_fence(regclass, int8) IS 'a step: adds the constraint that holds what will be the first partition, or removes it';
+
+-- Statements that give object `sql` the rights of `acl`, after whatever default privileges gave it.
+CREATE FUNCTION flakeid.grant_statements(acl aclitem[], sql text, columns text) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT format('GRANT %s %s ON %s TO %s%s', a.privilege_type, columns, sql,
+            CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' END)
+        FROM (SELECT e.privilege_type, e.grantee, bool_or(e.is_grantable) AS is_grantable FROM aclexplode(acl) AS e GROUP BY 1, 2) AS a;
+END
+$$;
+COMMENT ON FUNCTION flakeid.grant_statements(aclitem[], text, text) IS 'grants, in SQL';
+
+CREATE FUNCTION flakeid.partition_swap(tab regclass, every interval, ahead int4, keep interval, layout text, drop_old bool,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c pg_class;
+    key name := (flakeid.partition_key(tab)).attname;
+    type text := (flakeid.partition_key(tab)).type;
+    bound int8;
+    valid bool;
+    whole text;   -- the name of the table, before and after
+    first name;   -- what it is called as the first partition
+    first_table text;
+    i record;
+    statement text;
+    before text[] := '{}';
+    after text[] := '{}';
+    options text;
+    space text;
+    called bool;
+BEGIN
+    locked := flakeid.partition_lock(ARRAY(SELECT DISTINCT k.conrelid::regclass FROM pg_constraint AS k
+        WHERE k.confrelid = tab AND k.contype = 'f' ORDER BY 1) || tab, 'ACCESS EXCLUSIVE');
+    SELECT * INTO c FROM pg_class AS r WHERE r.oid = tab;
+    IF c.relkind = 'p' THEN
+        RETURN;
+    END IF;
+    PERFORM flakeid.partition_require(tab);
+    SELECT b.bound, b.valid INTO bound, valid FROM flakeid.partition_bound(tab) AS b;
+    IF valid IS NOT TRUE THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'constraint flakeid_partition is not valid any more';
+    END IF;
+    whole := format('%s.%I', c.relnamespace::regnamespace, c.relname);
+    first := flakeid.free_name(c.relnamespace, c.relname, '_before' || flakeid.period_name(flakeid.time_of(bound, layout), every));
+    first_table := format('%s.%I', c.relnamespace::regnamespace, first);
+    space := (SELECT ' TABLESPACE ' || quote_ident(t.spcname) FROM pg_tablespace AS t WHERE t.oid = c.reltablespace);
+
+    -- All that is to be said of the new table is written down while the names still are those of the old one.
+
+    -- columns
+    FOR i IN SELECT a.* FROM pg_attribute AS a WHERE a.attrelid = tab AND a.attnum > 0 AND NOT a.attisdropped LOOP
+        IF i.attstattarget >= 0 THEN
+            after := after || format('ALTER TABLE %s ALTER %I SET STATISTICS %s', whole, i.attname, i.attstattarget);
+        END IF;
+        IF i.attoptions IS NOT NULL THEN
+            after := after || format('ALTER TABLE %s ALTER %I SET (%s)', whole, i.attname, flakeid.option_list(i.attoptions, ''));
+        END IF;
+        after := after || ARRAY(SELECT * FROM flakeid.grant_statements(i.attacl, 'TABLE ' || whole, format('(%I)', i.attname)));
+    END LOOP;
+    -- sequences: those of identity columns are made anew, those of serial columns change hands
+    FOR i IN SELECT s.oid::regclass AS seq, s.relname, s.relacl, q.*, a.attname, a.attidentity
+        FROM pg_depend AS d JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S' JOIN pg_sequence AS q ON q.seqrelid = s.oid
+            JOIN pg_attribute AS a ON a.attrelid = tab AND a.attnum = d.refobjsubid
+        WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tab AND d.deptype IN ('a', 'i')
+    LOOP
+        IF i.attidentity = '' THEN
+            after := after || format('ALTER SEQUENCE %s OWNED BY %s.%I', i.seq, whole, i.attname);
+        ELSE
+            EXECUTE format('SELECT last_value, is_called FROM %s', i.seq) INTO moved, called;
+            before := before || format('ALTER TABLE %s ALTER %I DROP IDENTITY', tab, i.attname);
+            after := after || format('ALTER TABLE %s ALTER %I ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s CYCLE)',
+                    whole, i.attname, CASE i.attidentity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, i.seq,
+                    i.seqincrement, i.seqmin, i.seqmax, i.seqstart, i.seqcache, CASE WHEN NOT i.seqcycle THEN 'NO' END)
+                || format('SELECT pg_catalog.setval(%L, %s, %L)', i.seq, moved, called)
+                || ARRAY(SELECT * FROM flakeid.grant_statements(i.relacl, 'SEQUENCE ' || i.seq, ''));
+        END IF;
+    END LOOP;
+    moved := NULL;
+    -- rights and row level security
+    after := after || ARRAY(SELECT * FROM flakeid.grant_statements(coalesce(c.relacl, acldefault('r', c.relowner)), 'TABLE ' || whole, ''));
+    IF c.relrowsecurity THEN
+        after := after || format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', whole);
+    END IF;
+    IF c.relforcerowsecurity THEN
+        after := after || format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', whole);
+    END IF;
+    FOR i IN SELECT p.*, (SELECT string_agg(CASE r WHEN 0 THEN 'PUBLIC' ELSE r::regrole::text END, ', ') FROM unnest(p.polroles) AS r) AS roles
+        FROM pg_policy AS p WHERE p.polrelid = tab
+    LOOP
+        after := after || format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s', i.polname, whole,
+            CASE WHEN i.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+            CASE i.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END, i.roles,
+            ' USING (' || pg_get_expr(i.polqual, tab) || ')', ' WITH CHECK (' || pg_get_expr(i.polwithcheck, tab) || ')');
+        after := after || flakeid.comment_statements(i.oid, 'pg_policy', format('POLICY %I ON %s', i.polname, whole));
+    END LOOP;
+    -- indexes, whose names the new table's take, and constraints
+    FOR i IN SELECT r.oid, r.relname, r.reloptions, x.indisreplident, k.oid AS con, k.conname, pg_get_indexdef(r.oid) AS def, pg_get_constraintdef(k.oid) AS condef,
+            (SELECT t.spcname FROM pg_tablespace AS t WHERE t.oid = r.reltablespace) AS space
+        FROM pg_index AS x JOIN pg_class AS r ON r.oid = x.indexrelid LEFT JOIN pg_constraint AS k ON k.conindid = r.oid AND k.conrelid = tab AND k.contype IN ('p', 'u')
+        WHERE x.indrelid = tab ORDER BY r.oid
+    LOOP
+        before := before || format('ALTER INDEX %s RENAME TO %I', i.oid::regclass, CASE WHEN starts_with(i.relname, c.relname::text)
+            THEN flakeid.free_name(c.relnamespace, first, substr(i.relname, length(c.relname) + 1)) ELSE flakeid.free_name(c.relnamespace, i.relname, '_before') END);
+        after := after || format('SELECT pg_catalog.set_config(''default_tablespace'', %L, true)', coalesce(i.space, ''));
+        IF i.con IS NULL THEN
+            after := after || i.def || flakeid.comment_statements(i.oid, 'pg_class', format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname));
+        ELSE
+            options := ' WITH (' || flakeid.option_list(i.reloptions, '') || ')';
+            after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname,
+                    regexp_replace(i.condef, '( DEFERRABLE.*| INITIALLY.*)?$', replace(coalesce(options, ''), '\', '\\') || '\1'))
+                || flakeid.comment_statements(i.con, 'pg_constraint', format('CONSTRAINT %I ON %s', i.conname, whole));
+        END IF;
+        IF i.indisreplident THEN
+            after := after || format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', whole, i.relname);
+        END IF;
+    END LOOP;
+    after := after || 'SELECT pg_catalog.set_config(''default_tablespace'', '''', true)'::text;
+    IF c.relreplident IN ('f', 'n') THEN
+        after := after || format('ALTER TABLE %s REPLICA IDENTITY %s', whole, CASE c.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END);
+    END IF;
+    FOR i IN SELECT k.oid, k.conname, pg_get_constraintdef(k.oid) AS def FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'f' ORDER BY k.conname LOOP
+        after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname, i.def)
+            || flakeid.comment_statements(i.oid, 'pg_constraint', format('CONSTRAINT %I ON %s', i.conname, whole));
+    END LOOP;
+    -- extended statistics
+    FOR i IN SELECT s.*, s.stxnamespace::regnamespace::text AS schema, pg_get_statisticsobjdef(s.oid) AS def FROM pg_statistic_ext AS s WHERE s.stxrelid = tab LOOP
+        before := before || format('ALTER STATISTICS %s.%I RENAME TO %I', i.schema, i.stxname, left(i.stxname, 50) || '_before');
+        after := after || i.def || flakeid.comment_statements(i.oid, 'pg_statistic_ext', format('STATISTICS %s.%I', i.schema, i.stxname));
+        IF i.stxstattarget >= 0 THEN
+            after := after || format('ALTER STATISTICS %s.%I SET STATISTICS %s', i.schema, i.stxname, i.stxstattarget);
+        END IF;
+    END LOOP;
+    -- triggers: attaching gives the partition those for each row anew
+    FOR i IN SELECT g.oid, g.tgname, g.tgenabled, pg_get_triggerdef(g.oid) AS def FROM pg_trigger AS g WHERE g.tgrelid = tab AND NOT g.tgisinternal ORDER BY g.tgname LOOP
+        before := before || format('DROP TRIGGER %I ON %s', i.tgname, tab);
+        after := after || i.def || flakeid.comment_statements(i.oid, 'pg_trigger', format('TRIGGER %I ON %s', i.tgname, whole));
+        IF i.tgenabled <> 'O' THEN
+            after := after || format('ALTER TABLE %s %s TRIGGER %I', whole,
+                CASE i.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, i.tgname);
+        END IF;
+    END LOOP;
+    after := after || flakeid.comment_statements(tab, 'pg_class', 'TABLE ' || whole);
+    -- the table becomes the first partition
+    after := after || format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (MINVALUE) TO (%s)', whole, first_table, flakeid.bound_literal(bound, type))
+        || format('ALTER TABLE %s DROP CONSTRAINT flakeid_partition', first_table);
+    -- tables that refer to it: each new row is checked from now on, those that are there when the constraint is validated
+    FOR i IN SELECT k.oid, k.conname, k.conrelid::regclass AS referrer, pg_get_constraintdef(k.oid) AS def
+        FROM pg_constraint AS k WHERE k.confrelid = tab AND k.contype = 'f' ORDER BY k.conrelid, k.conname
+    LOOP
+        before := before || format('ALTER TABLE %s DROP CONSTRAINT %I', i.referrer, i.conname);
+        after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s NOT VALID', i.referrer, i.conname, i.def)
+            || flakeid.comment_statements(i.oid, 'pg_constraint', format('CONSTRAINT %I ON %s', i.conname, i.referrer));
+    END LOOP;
+    -- publications
+    FOR i IN SELECT p.pubname, pg_get_expr(r.prqual, tab) AS filter,
+            (SELECT ' (' || string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) || ')' FROM pg_attribute AS a WHERE a.attrelid = tab AND a.attnum = ANY (r.prattrs)) AS columns
+        FROM pg_publication_rel AS r JOIN pg_publication AS p ON p.oid = r.prpubid WHERE r.prrelid = tab ORDER BY p.pubname
+    LOOP
+        before := before || format('ALTER PUBLICATION %I DROP TABLE %s', i.pubname, tab);
+        after := after || format('ALTER PUBLICATION %I ADD TABLE %s%s%s', i.pubname, whole, i.columns, ' WHERE (' || i.filter || ')');
+    END LOOP;
+    -- views
+    FOR i IN SELECT v.oid::regclass AS view, v.reloptions, rtrim(pg_get_viewdef(v.oid), ';') AS def FROM pg_class AS v WHERE v.oid IN (SELECT * FROM flakeid.partition_views(tab)) ORDER BY v.oid LOOP
+        after := after || format('CREATE OR REPLACE VIEW %s%s AS %s', i.view, ' WITH (' || flakeid.option_list(i.reloptions, '') || ')', i.def);
+    END LOOP;
+
+    FOREACH statement IN ARRAY before LOOP
+        EXECUTE statement;
+    END LOOP;
+    EXECUTE format('ALTER TABLE %s RENAME TO %I', tab, first);
+    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS) PARTITION BY RANGE (%I)%s', whole, first_table, key, space);
+    EXECUTE format('ALTER TABLE %s DROP CONSTRAINT flakeid_partition', whole);
+    FOR statement IN SELECT DISTINCT format('REVOKE ALL ON TABLE %s FROM %s', whole, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END)
+        FROM pg_class AS r, aclexplode(r.relacl) AS a WHERE r.oid = whole::regclass
+    LOOP
+        EXECUTE statement;
+    END LOOP;
+    FOREACH statement IN ARRAY after LOOP
+        EXECUTE statement;
+    END LOOP;
+    INSERT INTO flakeid.partitioned VALUES (whole::regclass, every, ahead, keep, layout, drop_old);
+    action := 'partitioned';
+    object := first_table;
+    object_oid := tab::oid;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_swap(regclass, interval, int4, interval, text, bool) IS 'a step: makes a plain table the first partition of a new one of its name';
+
+CREATE FUNCTION flakeid.comment_statements(object oid, catalog text, sql text) RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN coalesce((SELECT ARRAY[format('COMMENT ON %s IS %L', sql, obj_description(object, catalog::name))] WHERE obj_description(object, catalog::name) IS NOT NULL), '{}');
+END
+$$;
+COMMENT ON FUNCTION flakeid.comment_statements(oid, text, text) IS 'a comment, in SQL';
+
+-- What people call
+
+CREATE FUNCTION flakeid.partition_layout(tab regclass, layout text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF layout IS NULL THEN
+        layout := (SELECT p.layout FROM flakeid.partitioned AS p JOIN pg_class AS c ON c.oid = p.parent AND c.reltype = p.row_type WHERE p.parent = tab);
+    END IF;
+    IF layout IS NULL THEN
+        layout := (SELECT (regexp_match(pg_get_expr(f.adbin, f.adrelid), 'flake_next\(''([^'']+)''::text'))[1]
+            FROM pg_attrdef AS f WHERE f.adrelid = tab AND f.adnum = (flakeid.partition_key(tab)).attnum);
+    END IF;
+    layout := coalesce(layout, nullif(current_setting('flakeid.layout', true), ''), 'snowflake');
+    PERFORM flakeid.lowest_id(now(), layout);
+    RETURN layout;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_layout(regclass, text) IS 'the layout of the ids of a table: as given, declared, or named by the default of the column, or flakeid.layout';
+
+CREATE FUNCTION flakeid.partition_check(every interval, ahead int4, keep interval) RETURNS void LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    months numeric := extract(year FROM every) * 12 + extract(month FROM every);
+    seconds numeric := extract(day FROM every) * 86400 + extract(hour FROM every) * 3600 + extract(minute FROM every) * 60 + extract(second FROM every);
+BEGIN
+    IF every IS NULL OR (months > 0 AND seconds = 0 OR months = 0 AND seconds > 0 AND seconds % 3600 = 0) IS NOT TRUE THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('every is %s', coalesce(every::text, 'NULL')), DETAIL = 'It is a number of months, or of whole hours.';
+    ELSIF ahead IS NULL OR ahead NOT BETWEEN 1 AND 1000 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('ahead is %s', coalesce(ahead::text, 'NULL')), DETAIL = 'It is from 1 to 1000.';
+    ELSIF keep <= interval '0' THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('keep is %s', keep), DETAIL = 'It is longer than no time, or NULL to keep everything.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_check(interval, int4, interval) IS 'an error where arguments of flakeid.partition() make no sense';
+
+CREATE FUNCTION flakeid.partition_fail(result jsonb, advice text) RETURNS void LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    hint text := coalesce(nullif(result ->> 'hint', ''), advice);
+BEGIN
+    IF result ->> 'detail' <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = result ->> 'sqlstate', MESSAGE = result ->> 'message', DETAIL = result ->> 'detail', HINT = hint;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = result ->> 'sqlstate', MESSAGE = result ->> 'message', HINT = hint;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_fail(jsonb, text) IS 'raises the error of a step';
+
+CREATE PROCEDURE flakeid.partition(parent regclass, every interval, ahead int4 DEFAULT 3, keep interval DEFAULT NULL, layout text DEFAULT NULL,
+        drop_old bool DEFAULT false) LANGUAGE plpgsql AS $$
+DECLARE
+    whole pg_catalog.text;
+    past int8;
+    have pg_catalog.record;
+    highest int8;
+    result pg_catalog.jsonb;
+    failure pg_catalog.jsonb;
+    again pg_catalog.text;
+    longest numeric := 0;
+    i pg_catalog.record;
+BEGIN
+    PERFORM flakeid.partition_begin(parent);
+    PERFORM flakeid.partition_check(every, ahead, keep);
+    layout := flakeid.partition_layout(parent, layout);
+    whole := parent::text;
+    again := format('CALL flakeid.partition(%L, %L, %s, %L, %L, %L);', whole, every, ahead, keep, layout, drop_old);
+    IF (SELECT c.relkind FROM pg_class AS c WHERE c.oid = parent) = 'r' THEN
+        PERFORM flakeid.partition_require(parent);
+        SELECT * INTO have FROM flakeid.partition_bound(parent);
+        -- Until the table is a partition, its constraint refuses ids past the bound. So that lies a period ahead, and a day at least.
+        past := flakeid.lowest_id(flakeid.period_end(now() + greatest(every, interval '1 day'), every), layout);
+        IF have.bound IS NULL OR flakeid.time_of(have.bound, layout) < now() + interval '1 hour'
+            OR flakeid.lowest_id(flakeid.period_start(flakeid.time_of(have.bound, layout), every), layout) <> have.bound
+        THEN
+            EXECUTE format('SELECT %1$I::int8 FROM %2$s ORDER BY %1$I DESC LIMIT 1', (flakeid.partition_key(parent)).attname, parent) INTO highest;
+            IF highest >= past THEN
+                RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s cannot become partitioned', parent),
+                    DETAIL = format('Its highest id is %s, which layout "%s" reads as %s.', highest, layout, flakeid.time_of(highest, layout));
+            END IF;
+            CALL flakeid.partition_step(parent, format('adding constraint flakeid_partition to table %s; until this ends, it refuses ids made from %s on',
+                parent, flakeid.time_of(past, layout)), format('flakeid.partition_fence(%L, %s)', parent, past), result);
+            IF result ->> 'failed' IS NOT NULL THEN
+                PERFORM flakeid.partition_fail(result, again);
+            END IF;
+            longest := greatest(longest, (result ->> 'locked_ms')::numeric);
+        END IF;
+        IF (flakeid.partition_bound(parent)).valid IS NOT TRUE THEN
+            CALL flakeid.partition_step(parent, format('validating constraint flakeid_partition of table %s, which reads the table and disturbs nobody', parent),
+                format('flakeid.partition_validate(%L, %L, %L)', parent, parent, 'flakeid_partition'), result);
+            IF result ->> 'failed' IS NOT NULL THEN
+                PERFORM flakeid.partition_fail(result, again);
+            END IF;
+        END IF;
+        CALL flakeid.partition_step(parent, format('making table %s the first partition of a new table of its name', parent),
+            format('flakeid.partition_swap(%L, %L, %L, %L, %L, %L)', parent, every, ahead, keep, layout, drop_old), result);
+        IF result ->> 'failed' = 'busy' THEN
+            PERFORM flakeid.partition_fail(result, again);
+        ELSIF result ->> 'failed' IS NOT NULL THEN
+            failure := result;
+            CALL flakeid.partition_step(parent, 'removing constraint flakeid_partition again', format('flakeid.partition_fence(%L, NULL)', parent), result);
+            PERFORM flakeid.partition_fail(failure, again);
+        END IF;
+        longest := greatest(longest, (result ->> 'locked_ms')::numeric);
+        parent := whole::regclass;
+        COMMIT;
+        PERFORM flakeid.partition_begin(parent);
+    END IF;
+    INSERT INTO flakeid.partitioned VALUES (parent, every, ahead, keep, layout, drop_old);
+    COMMIT;
+    PERFORM flakeid.partition_begin(parent);
+    CALL flakeid.maintain(parent);
+    PERFORM flakeid.partition_begin(parent);
+    FOR i IN SELECT k.conname, k.conrelid::regclass AS referrer FROM pg_constraint AS k
+        WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 AND NOT k.convalidated ORDER BY 2, 1
+    LOOP
+        CALL flakeid.partition_step(parent, format('validating constraint %I of table %s', i.conname, i.referrer),
+            format('flakeid.partition_validate(%L, %L, %L)', parent, i.referrer, i.conname), result);
+        IF result ->> 'failed' IS NOT NULL THEN
+            PERFORM flakeid.partition_fail(result, again);
+        END IF;
+    END LOOP;
+    IF (SELECT c.reltuples FROM pg_class AS c WHERE c.oid = parent) < 0 THEN
+        RAISE NOTICE 'analyzing table %', parent;
+        EXECUTE format('ANALYZE %s', parent);
+    END IF;
+    RAISE NOTICE 'table % is partitioned; the longest lock was held for % ms', parent, longest;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.partition(regclass, interval, int4, interval, text, bool) IS
+    'partitions a table by its ids: one for each period, those of the next ones ahead, what is older than keep detached, and dropped where drop_old says so; call it again to alter that, or to go on after an interruption';
+
+CREATE PROCEDURE flakeid.maintain(parent regclass DEFAULT NULL) LANGUAGE plpgsql AS $$
+DECLARE
+    caller pg_catalog.name := current_user;
+    parents pg_catalog.regclass[];
+    p pg_catalog.regclass;
+    i pg_catalog.record;
+    reason pg_catalog.text;
+    result pg_catalog.jsonb;
+    failed pg_catalog.jsonb;
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    IF parent IS NULL THEN
+        parents := ARRAY(SELECT d.parent FROM flakeid.partitioned AS d JOIN pg_class AS c ON c.oid = d.parent AND c.reltype = d.row_type AND c.relkind = 'p'
+            WHERE pg_has_role(caller, c.relowner, 'USAGE') ORDER BY 1);
+    ELSE
+        PERFORM flakeid.partition_begin(parent);
+        PERFORM flakeid.partition_declared(parent);
+        parents := ARRAY[parent];
+    END IF;
+    COMMIT;
+    FOREACH p IN ARRAY parents LOOP
+        PERFORM flakeid.partition_begin(p);
+        FOR i IN SELECT * FROM flakeid.partition_missing(p) LOOP
+            CALL flakeid.partition_step(p, format('making partition %I of table %s', i.name, p),
+                format('flakeid.partition_add(%L, %s, %s, %L)', p, i.from_id, i.to_id, i.name), result);
+            failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
+        END LOOP;
+        WHILE flakeid.partition_stray(p) IS NOT NULL LOOP
+            -- Functions of the owner run when his rows move. They could take whatever role the caller has.
+            reason := coalesce(flakeid.partition_stuck(p),
+                CASE WHEN caller <> current_user THEN format('only their owner moves them: SET ROLE %I', current_user) END);
+            IF reason IS NOT NULL THEN
+                RAISE WARNING 'rows stay in the default partition of table %', p USING DETAIL = reason;
+                INSERT INTO flakeid.partition_log (parent, action, object, detail) VALUES (p, 'left', 'rows of the default partition', reason);
+                EXIT;
+            END IF;
+            CALL flakeid.partition_step(p, format('moving rows out of the default partition of table %s', p), format('flakeid.partition_move(%L, 100000)', p), result);
+            failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
+            EXIT WHEN result ->> 'action' IS NULL;
+        END LOOP;
+        FOR i IN SELECT * FROM flakeid.partition_old(p) LOOP
+            CALL flakeid.partition_step(p, format('detaching partition %s of table %s', i.partition, p), format('flakeid.partition_detach(%L, %L)', p, i.partition), result);
+            IF result ->> 'sqlstate' = '23503' THEN
+                RAISE WARNING 'partition % of table % stays, because rows of it are referred to', i.partition, p
+                    USING DETAIL = result ->> 'detail';
+            ELSE
+                failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
+            END IF;
+        END LOOP;
+        COMMIT;
+    END LOOP;
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    IF failed IS NOT NULL THEN
+        PERFORM flakeid.partition_fail(failed, 'CALL flakeid.maintain();');
+    END IF;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.maintain(regclass) IS
+    'makes the partitions that a declared table needs next, empties its default partition, detaches what is old; without a table, all declared ones of the caller';
+
+CREATE FUNCTION flakeid.maintain_plan(parent regclass) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+    r record;
+    fallback bool := EXISTS (SELECT FROM flakeid.partition_ranges(parent) AS g WHERE g.from_id IS NULL);
+BEGIN
+    p := flakeid.partition_declared(parent);
+    IF flakeid.partition_stray(parent) IS NOT NULL THEN
+        RETURN NEXT format('CALL flakeid.maintain(%L);', parent);
+        RETURN;
+    END IF;
+    FOR r IN SELECT s FROM flakeid.partition_missing(parent) AS m, flakeid.partition_statements(parent, m.name::name, m.from_id, m.to_id) AS s LOOP
+        RETURN NEXT r.s || ';';
+    END LOOP;
+    FOR r IN SELECT * FROM flakeid.partition_old(parent) LOOP
+        RETURN NEXT format('ALTER TABLE %s DETACH PARTITION %s%s;', parent, r.partition,
+            CASE WHEN r.detaching THEN ' FINALIZE' WHEN NOT fallback THEN ' CONCURRENTLY' END);
+        IF p.drop_old THEN
+            RETURN NEXT format('DROP TABLE %s;', r.partition);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.maintain_plan(regclass) IS
+    'the statements that do what flakeid.maintain() would do, for \gexec of psql: they detach concurrently, which a procedure cannot';
+
+CREATE FUNCTION flakeid.bound_time(id int8, layout text) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN id < flakeid.lowest_id('-infinity', layout) THEN '-infinity' WHEN id > flakeid.highest_id('infinity', layout) THEN 'infinity'
+        ELSE flakeid.time_of(id, layout) END;
+END
+$$;
+COMMENT ON FUNCTION flakeid.bound_time(int8, text) IS 'the bound of a partition as time';
+
+CREATE FUNCTION flakeid.partition_list(OUT parent regclass, OUT partition regclass, OUT from_time timestamptz, OUT to_time timestamptz, OUT rows int8,
+        OUT size int8, OUT attached bool, OUT days_ahead float8) RETURNS SETOF record LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p flakeid.partitioned;
+    r record;
+    leaf regclass[];
+    readable bool;
+BEGIN
+    FOR p IN SELECT d.* FROM flakeid.partitioned AS d JOIN pg_class AS c ON c.oid = d.parent AND c.reltype = d.row_type AND c.relkind = 'p' ORDER BY d.parent LOOP
+        parent := p.parent;
+        -- The bounds of sealed ids are for those who may unseal.
+        BEGIN
+            days_ahead := NULL;
+            days_ahead := (SELECT extract(epoch FROM flakeid.bound_time(min(g.from_id), p.layout) - now()) / 86400
+                FROM flakeid.partition_gaps(p.parent, flakeid.lowest_id(now(), p.layout), 9223372036854775807) AS g);
+            readable := true;
+        EXCEPTION WHEN insufficient_privilege THEN
+            readable := false;
+        END;
+        FOR r IN SELECT i.inhrelid::regclass AS partition, NOT i.inhdetachpending AS attached FROM pg_inherits AS i WHERE i.inhparent = p.parent
+            UNION ALL SELECT DISTINCT c.oid::regclass, false FROM flakeid.partition_log AS l JOIN pg_class AS c ON c.oid = l.object_oid
+                WHERE l.parent = p.parent AND l.action = 'detached' AND NOT c.relispartition
+        LOOP
+            partition := r.partition;
+            attached := r.attached;
+            leaf := coalesce(nullif(ARRAY(SELECT t.relid FROM pg_partition_tree(partition) AS t WHERE t.isleaf), '{}'), ARRAY[partition]);
+            rows := (SELECT sum(c.reltuples) FROM pg_class AS c WHERE c.oid = ANY (leaf) AND c.reltuples >= 0);
+            size := (SELECT sum(pg_total_relation_size(l)) FROM unnest(leaf) AS l);
+            from_time := NULL;
+            to_time := NULL;
+            IF readable THEN
+                SELECT flakeid.bound_time(g.from_id, p.layout), flakeid.bound_time(g.to_id, p.layout) INTO from_time, to_time
+                    FROM flakeid.partition_ranges(p.parent) AS g WHERE g.partition = r.partition;
+            END IF;
+            RETURN NEXT;
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_list() IS 'rows of flakeid.partitions';
+
+CREATE VIEW flakeid.partitions AS SELECT * FROM flakeid.partition_list();
+COMMENT ON VIEW flakeid.partitions IS 'partitions of declared tables, also those that were detached; rows is an estimate, days_ahead says for how long each next id has a partition';
+GRANT SELECT ON flakeid.partitions TO PUBLIC;
+
+CREATE FUNCTION flakeid.rows_per_day(tab regclass, layout text DEFAULT NULL, OUT day date, OUT rows int8) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp SET TimeZone = 'UTC' AS $$
+DECLARE
+    key name := (flakeid.partition_key(tab)).attname;
+    type text := (flakeid.partition_key(tab)).type;
+    chosen text := flakeid.partition_layout(tab, layout);
+BEGIN
+    -- The bounds of a histogram have as many rows between each two. Within one such bucket rows are taken to be spread evenly.
+    RETURN QUERY EXECUTE format('
+    WITH leaf AS (
+        SELECT t.relid FROM pg_partition_tree($1) AS t WHERE t.isleaf UNION SELECT $1),
+    bound AS (
+        SELECT c.oid, b.number, CASE WHEN b.id BETWEEN $2 AND $3 THEN flakeid.time_of(b.id, $4) END AS low, c.reltuples / (h.n - 1) AS n
+        FROM leaf JOIN pg_class AS c ON c.oid = leaf.relid AND c.reltuples > 0 JOIN pg_namespace AS n ON n.oid = c.relnamespace
+            JOIN pg_stats AS s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = $5 AND NOT s.inherited,
+            LATERAL (SELECT array_length(s.histogram_bounds::text::text[], 1) AS n) AS h,
+            LATERAL (SELECT u.b::%1$s::int8 AS id, u.number FROM unnest(s.histogram_bounds::text::text[]) WITH ORDINALITY AS u (b, number)) AS b
+        WHERE h.n > 1),
+    bucket AS (
+        SELECT n, low, lead(low) OVER (PARTITION BY oid ORDER BY number) AS high FROM bound)
+    SELECT d::date, round(sum(CASE WHEN high > low
+            THEN n * extract(epoch FROM least(high, d + interval ''1 day'') - greatest(low, d)) / extract(epoch FROM high - low) ELSE n END))::int8
+    FROM bucket, generate_series(date_trunc(''day'', low), date_trunc(''day'', high), interval ''1 day'') AS d
+    GROUP BY d ORDER BY d', type)
+    USING tab, flakeid.lowest_id('-infinity', chosen), flakeid.highest_id('infinity', chosen), chosen, key;
+END
+$$;
+COMMENT ON FUNCTION flakeid.rows_per_day(regclass, text) IS 'how many rows a table has of each day, estimated from what ANALYZE knows of its ids';
