@@ -213,6 +213,19 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.bound_literal(int8, text) IS 'an id as the bound of a partition, in SQL';
 
+-- The operators of flake and bigint are the server's, those of another type stand beside it.
+CREATE FUNCTION flakeid.between_bounds(key name, type text, from_id int8, to_id int8) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    beside text := (SELECT CASE WHEN t.typname = 'flake_sealed' THEN t.typnamespace::regnamespace ELSE 'pg_catalog' END FROM pg_type AS t WHERE t.oid = type::regtype);
+BEGIN
+    RETURN concat_ws(' AND ',
+        CASE WHEN from_id > -9223372036854775808 THEN format('%I OPERATOR(%s.>=) %s::%s', key, beside, flakeid.bound_literal(from_id, type), type) END,
+        CASE WHEN to_id < 9223372036854775807 THEN format('%I OPERATOR(%s.<) %s::%s', key, beside, flakeid.bound_literal(to_id, type), type) END);
+END
+$$;
+COMMENT ON FUNCTION flakeid.between_bounds(name, text, int8, int8) IS 'the condition that an id lies in a partition, in SQL';
+
 CREATE FUNCTION flakeid.bound_id(literal text, type text) RETURNS int8 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -459,8 +472,8 @@ BEGIN
     IF stray IS NOT NULL THEN
         -- The new partition begins after the last row that strayed, so that no more stray while those are moved.
         locked := flakeid.partition_lock(ARRAY[stray], 'ACCESS EXCLUSIVE');
-        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %1$I >= %3$s::%5$s AND %1$I < %4$s::%5$s ORDER BY %1$I DESC LIMIT 1',
-            key, stray, flakeid.bound_literal(first, type), flakeid.bound_literal(past, type), type) INTO last;
+        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1',
+            key, stray, flakeid.between_bounds(key, type, first, past)) INTO last;
         first := coalesce(last + 1, first);
         IF first >= past THEN
             RETURN;
@@ -524,9 +537,11 @@ BEGIN
             flakeid.lowest_id(flakeid.period_end(flakeid.time_of(first, p.layout), p.every), p.layout)) AS g
         WHERE first >= g.from_id AND first < g.to_id;
     locked := flakeid.partition_lock(ARRAY[stray], 'ACCESS EXCLUSIVE');
-    EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %1$I >= %3$s::%5$s AND %1$I < %4$s::%5$s ORDER BY %1$I OFFSET $1 LIMIT 1',
-        key, stray, flakeid.bound_literal(first, type), flakeid.bound_literal(past, type), type) INTO next_batch USING batch;
-    past := coalesce(greatest(next_batch, first + 1), past);
+    EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I OFFSET $1 LIMIT 1',
+        key, stray, flakeid.between_bounds(key, type, first, past)) INTO next_batch USING batch;
+    IF next_batch IS NOT NULL THEN
+        past := greatest(next_batch, first + 1);
+    END IF;
 
     SELECT string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) INTO columns
         FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '';
@@ -534,8 +549,8 @@ BEGIN
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = schema WHERE c.oid = parent;
     EXECUTE format('CREATE UNLOGGED TABLE %s (LIKE %s)', hold, parent);
     restore := flakeid.triggers_off(stray);
-    EXECUTE format('WITH gone AS (DELETE FROM ONLY %s WHERE %I >= %s::%5$s AND %2$I < %4$s::%5$s RETURNING %s) INSERT INTO %s (%6$s) SELECT %6$s FROM gone',
-        stray, key, flakeid.bound_literal(first, type), flakeid.bound_literal(past, type), type, columns, hold);
+    EXECUTE format('WITH gone AS (DELETE FROM ONLY %s WHERE %s RETURNING %s) INSERT INTO %s (%3$s) SELECT %3$s FROM gone',
+        stray, flakeid.between_bounds(key, type, first, past), columns, hold);
     name := flakeid.free_name(schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent),
         flakeid.period_name(flakeid.time_of(first, p.layout), p.every));
     FOR statement IN SELECT * FROM flakeid.partition_statements(parent, name::name, first, past) LOOP
@@ -545,6 +560,7 @@ BEGIN
     restore := restore || flakeid.triggers_off(object_oid::regclass);
     EXECUTE format('INSERT INTO %s (%2$s) SELECT %2$s FROM %s', object, columns, hold);
     GET DIAGNOSTICS moved = ROW_COUNT;
+    ASSERT moved > 0;
     EXECUTE 'DROP TABLE ' || hold;
     SET CONSTRAINTS ALL IMMEDIATE;
     FOREACH statement IN ARRAY restore LOOP
@@ -566,9 +582,8 @@ BEGIN
     p := flakeid.partition_declared(parent);
     SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
     IF stray IS NOT NULL THEN
-        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %1$I >= %3$s::%5$s AND %1$I <= %4$s::%5$s ORDER BY %1$I LIMIT 1', key, stray,
-            flakeid.bound_literal(flakeid.lowest_id('-infinity', p.layout), type),
-            flakeid.bound_literal(flakeid.highest_id('infinity', p.layout), type), type) INTO id;
+        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I LIMIT 1', key, stray, flakeid.between_bounds(key, type,
+            flakeid.lowest_id('-infinity', p.layout), least(flakeid.highest_id('infinity', p.layout), 9223372036854775806) + 1)) INTO id;
     END IF;
     RETURN id;
 END
@@ -799,8 +814,8 @@ BEGIN
         action := 'removed constraint';
     END IF;
     IF past IS NOT NULL THEN
-        EXECUTE format('ALTER TABLE %s ADD CONSTRAINT flakeid_partition CHECK (%I < %s::%s) NOT VALID', tab, key, flakeid.bound_literal(past, type),
-            CASE type WHEN 'bigint' THEN 'int8' ELSE type END);
+        EXECUTE format('ALTER TABLE %s ADD CONSTRAINT flakeid_partition CHECK (%s) NOT VALID', tab,
+            flakeid.between_bounds(key, type, -9223372036854775808, past));
         action := 'added constraint';
     END IF;
     object := 'flakeid_partition';
