@@ -39,7 +39,7 @@ DATA_built = $(SCRIPTS)
 DATA = $(filter-out $(SCRIPTS),$(wildcard sql/flakeid*--*.sql))
 
 REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
-	layouts vectors settled leases
+	layouts vectors settled leases partition
 
 # What both g++ and the clang of the bitcode step take. Exceptions must not cross the server's
 # C frames, and without them and run-time initialisers nothing of libstdc++ is needed.

@@ -37,6 +37,11 @@ CREATE FUNCTION flake_in_range(id int8, during tstzrange) RETURNS bool
     SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_in_range(int8, tstzrange) IS 'implementation of <@ operator';
 
+CREATE FUNCTION flake_in_range(id int8, during tstzrange, layout text) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_in_range' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+    SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_in_range(int8, tstzrange, text) IS 'whether an id of that layout was stamped in the range; finds rows by index and partition as <@ does';
+
 CREATE FUNCTION flake_range_contains(during tstzrange, id int8) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;

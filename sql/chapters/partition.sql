@@ -166,7 +166,10 @@ DECLARE
 BEGIN
     candidates := ARRAY(SELECT a.attnum FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
         WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped
-            AND (t.oid = 'int8'::regtype OR t.typname IN ('flake', 'flake_sealed')) ORDER BY a.attnum);
+            AND (t.oid = 'int8'::regtype OR t.typname IN ('flake', 'flake_sealed') AND EXISTS (
+                SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'flakeid'
+                WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'))
+        ORDER BY a.attnum);
     IF kind = 'p' THEN
         serves := (SELECT p.partattrs::int2[] FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partstrat = 'r');
         IF serves IS NULL OR cardinality(serves) <> 1 OR NOT serves <@ candidates THEN
@@ -339,8 +342,8 @@ BEGIN
         SELECT format('ALTER TABLE %s ALTER %I SET STATISTICS %s', partition, a.attname, a.attstattarget)
         FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attstattarget >= 0
         UNION ALL
-        SELECT format('ALTER TABLE %s ALTER %I SET (%s)', partition, a.attname, flakeid.option_list(a.attoptions, ''))
-        FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attoptions IS NOT NULL
+        SELECT format('ALTER TABLE %s ALTER %I SET (%s)', partition, a.attname, o)
+        FROM pg_attribute AS a, flakeid.option_list(a.attoptions, '') AS o WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND o <> ''
         UNION ALL
         SELECT format('ALTER TABLE %s SET (%s)', partition, concat_ws(', ',
             flakeid.option_list(c.reloptions, ''), flakeid.option_list(t.reloptions, 'toast.')))
@@ -368,7 +371,8 @@ COMMENT ON FUNCTION flakeid.partition_settings(regclass, regclass) IS 'gives a p
 CREATE FUNCTION flakeid.option_list(options text[], prefix text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN (SELECT string_agg(format('%s%s=%L', prefix, split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ') FROM unnest(options) AS o);
+    RETURN (SELECT string_agg(format('%s%s=%L', prefix, split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ') FROM unnest(options) AS o
+        WHERE o NOT LIKE 'pg\_%'); -- those are the server's own
 END
 $$;
 COMMENT ON FUNCTION flakeid.option_list(text[], text) IS 'storage parameters in SQL';
@@ -878,7 +882,7 @@ BEGIN
         IF i.attstattarget >= 0 THEN
             after := after || format('ALTER TABLE %s ALTER %I SET STATISTICS %s', whole, i.attname, i.attstattarget);
         END IF;
-        IF i.attoptions IS NOT NULL THEN
+        IF flakeid.option_list(i.attoptions, '') <> '' THEN
             after := after || format('ALTER TABLE %s ALTER %I SET (%s)', whole, i.attname, flakeid.option_list(i.attoptions, ''));
         END IF;
         after := after || ARRAY(SELECT * FROM flakeid.grant_statements(i.attacl, 'TABLE ' || whole, format('(%I)', i.attname)));
@@ -1129,8 +1133,7 @@ BEGIN
         PERFORM flakeid.partition_begin(parent);
     END IF;
     INSERT INTO flakeid.partitioned VALUES (parent, every, ahead, keep, layout, drop_old);
-    COMMIT;
-    PERFORM flakeid.partition_begin(parent);
+    COMMIT; -- and with it the role of the owner: maintain() asks who calls
     CALL flakeid.maintain(parent);
     PERFORM flakeid.partition_begin(parent);
     FOR i IN SELECT k.conname, k.conrelid::regclass AS referrer FROM pg_constraint AS k

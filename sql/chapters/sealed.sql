@@ -159,10 +159,23 @@ CREATE FUNCTION flake_sealed_range_ceil(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange) IS
     'highest sealed id of flakeid.layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_decrypt(bigint)';
+CREATE FUNCTION flake_sealed_range_floor(during tstzrange, layout text) RETURNS flake_sealed
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange, text) IS
+    'lowest sealed id of that layout whose tick begins in the range; for who may call flake_decrypt(bigint)';
+CREATE FUNCTION flake_sealed_range_ceil(during tstzrange, layout text) RETURNS flake_sealed
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange, text) IS
+    'highest sealed id of that layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_decrypt(bigint)';
 CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_in_range(flake_sealed, tstzrange) IS 'implementation of <@ operator';
+CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange, layout text) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
+    SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_in_range(flake_sealed, tstzrange, text) IS
+    'whether a sealed id of that layout was stamped in the range; for who may call flake_decrypt(bigint)';
 CREATE FUNCTION flake_range_contains(during tstzrange, id flake_sealed) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;

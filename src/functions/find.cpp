@@ -129,17 +129,20 @@ IdRange ids_in_range(const Reader& reader, RangeType* range)
     return first > last ? no_ids : IdRange{lowest_id(layout, first), highest_id(layout, last)};
 }
 
-// `id`, of type bigint or flake_sealed, compared with the bound of the range.
-Expr* compare(Node* id, int strategy, Oid bound, Node* range)
+// `id`, of type bigint or flake_sealed, compared with the bound of `range`: a list of the range, and
+// of the layout where the call names one. A bound that no setting moves becomes a constant at once:
+// later, the planner would not prune partitions by it.
+Expr* compare(PlannerInfo* root, Node* id, int strategy, Oid bound, List* range)
 {
     const Oid type = exprType(id);
     const TypeCacheEntry* order = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
     const Oid op = get_opfamily_member(order->btree_opf, type, type, static_cast<int16>(strategy));
-    Expr* call =
-        reinterpret_cast<Expr*>(makeFuncExpr(bound, type, list_make1(copyObjectImpl(range)),
-                                             InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
-    return make_opclause(op, BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)), call,
-                         InvalidOid, InvalidOid);
+    auto* call = reinterpret_cast<Node*>(makeFuncExpr(
+        bound, type, static_cast<List*>(copyObjectImpl(range)), InvalidOid, InvalidOid,
+        COERCE_EXPLICIT_CALL));
+    return make_opclause(op, BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)),
+                         reinterpret_cast<Expr*>(eval_const_expressions(root, call)), InvalidOid,
+                         InvalidOid);
 }
 
 // True when evaluating an argument twice costs next to nothing. The bound is the planner's own, for
@@ -165,18 +168,26 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
     if (exprType(id) == TSTZRANGEOID) {
         std::swap(id, range);
     }
-    if (!repeatable(id) || !repeatable(range) || !cheap(root, id) ||
-        (contain_var_clause(range) && !cheap(root, range))) {
+    List* bounds = list_make1(range);
+    if (list_length(call->args) == 3) {
+        bounds = lappend(bounds, lthird(call->args));
+    }
+    auto* both = reinterpret_cast<Node*>(bounds);
+    if (!repeatable(id) || !repeatable(both) || !cheap(root, id) ||
+        (contain_var_clause(both) && !cheap(root, both))) {
         return nullptr;
     }
     const bool sealed = exprType(id) != INT8OID;
-    const Oid floor = function_beside(
-        call->funcid, sealed ? "flake_sealed_range_floor" : "flake_range_floor", TSTZRANGEOID);
-    const Oid ceil = function_beside(
-        call->funcid, sealed ? "flake_sealed_range_ceil" : "flake_range_ceil", TSTZRANGEOID);
+    const Oid layout = list_length(bounds) == 2 ? TEXTOID : InvalidOid;
+    const Oid floor =
+        function_beside(call->funcid, sealed ? "flake_sealed_range_floor" : "flake_range_floor",
+                        TSTZRANGEOID, layout);
+    const Oid ceil =
+        function_beside(call->funcid, sealed ? "flake_sealed_range_ceil" : "flake_range_ceil",
+                        TSTZRANGEOID, layout);
     return reinterpret_cast<Node*>(
-        make_andclause(list_make2(compare(id, BTGreaterEqualStrategyNumber, floor, range),
-                                  compare(id, BTLessEqualStrategyNumber, ceil, range))));
+        make_andclause(list_make2(compare(root, id, BTGreaterEqualStrategyNumber, floor, bounds),
+                                  compare(root, id, BTLessEqualStrategyNumber, ceil, bounds))));
 }
 
 bool contained(FunctionCallInfo fcinfo, int64_t id, RangeType* range)
@@ -254,8 +265,9 @@ FLAKEID_FUNCTION(flakeid_sealed_range_contains)
 }
 
 // Rewrites id <@ range, and range @> id, to id >= flake_range_floor(range) AND
-// id <= flake_range_ceil(range). The calls stay calls of STABLE functions, so that a cached plan
-// follows a change of flakeid.layout.
+// id <= flake_range_ceil(range), and flake_in_range(id, range, layout) to the same with the layout.
+// Without a layout the calls stay calls of STABLE functions, so that a cached plan follows a change
+// of flakeid.layout.
 FLAKEID_FUNCTION(flakeid_in_range_support)
 {
     auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
