@@ -5,7 +5,8 @@
 --
 -- A procedure that commits can have no SET clause. So each of its transactions begins with flakeid.partition_begin(), which makes the
 -- search_path safe, and what it does stands in functions that have the clause. Everything runs with the rights of the table's owner.
--- Locks are asked for with a budget of less than deadlock_timeout, so that no session ever fails for a deadlock with them.
+-- All locks of a step are waited for at most a fifth of deadlock_timeout, so that nobody waits long behind it, and no session ever fails
+-- for a deadlock with it. A step that does not get them is tried again.
 
 CREATE FUNCTION flakeid.lowest_id(at timestamptz, layout text) RETURNS int8 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -314,7 +315,7 @@ CREATE FUNCTION flakeid.partition_lock(tables regclass[], mode text) RETURNS tim
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     own int8 := extract(epoch FROM current_setting('lock_timeout')::interval) * 1000;
-    until timestamptz := clock_timestamp() + extract(epoch FROM current_setting('deadlock_timeout')::interval) / 2 * interval '1 s';
+    until timestamptz := clock_timestamp() + current_setting('deadlock_timeout')::interval / 5;
     t regclass;
 BEGIN
     FOREACH t IN ARRAY tables LOOP
@@ -328,7 +329,7 @@ BEGIN
     RETURN clock_timestamp();
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_lock(regclass[], text) IS 'locks tables in their order, within half of deadlock_timeout and within lock_timeout; returns when it had them';
+COMMENT ON FUNCTION flakeid.partition_lock(regclass[], text) IS 'locks tables in their order, within a fifth of deadlock_timeout and within lock_timeout; returns when it had them';
 
 -- What CREATE TABLE ... LIKE leaves out: from the parent, and storage parameters from the partition before.
 CREATE FUNCTION flakeid.partition_settings(partition regclass, parent regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -474,8 +475,9 @@ BEGIN
     END IF;
     SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
     IF stray IS NOT NULL THEN
-        -- The new partition begins after the last row that strayed, so that no more stray while those are moved.
-        locked := flakeid.partition_lock(ARRAY[stray], 'ACCESS EXCLUSIVE');
+        -- The new partition begins after the last row that strayed, so that no more stray while those are moved. Whoever was sent to
+        -- the default partition before would fail after it: so nobody may be on his way.
+        locked := flakeid.partition_lock(ARRAY[parent, stray], 'ACCESS EXCLUSIVE');
         EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1',
             key, stray, flakeid.between_bounds(key, type, first, past)) INTO last;
         first := coalesce(last + 1, first);
@@ -530,8 +532,11 @@ DECLARE
     restore text[];
 BEGIN
     p := flakeid.partition_declared(parent);
-    locked := flakeid.partition_lock(ARRAY[parent], 'SHARE UPDATE EXCLUSIVE');
     SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
+    IF stray IS NULL THEN
+        RETURN;
+    END IF;
+    locked := flakeid.partition_lock(ARRAY[parent, stray], 'ACCESS EXCLUSIVE');
     first := flakeid.partition_stray(parent);
     IF first IS NULL THEN
         RETURN;
@@ -540,7 +545,6 @@ BEGIN
             flakeid.lowest_id(flakeid.period_start(flakeid.time_of(first, p.layout), p.every), p.layout),
             flakeid.lowest_id(flakeid.period_end(flakeid.time_of(first, p.layout), p.every), p.layout)) AS g
         WHERE first >= g.from_id AND first < g.to_id;
-    locked := flakeid.partition_lock(ARRAY[stray], 'ACCESS EXCLUSIVE');
     EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I OFFSET $1 LIMIT 1',
         key, stray, flakeid.between_bounds(key, type, first, past)) INTO next_batch USING batch;
     IF next_batch IS NOT NULL THEN
@@ -1191,7 +1195,7 @@ BEGIN
                 INSERT INTO flakeid.partition_log (parent, action, object, detail) VALUES (p, 'left', 'rows of the default partition', reason);
                 EXIT;
             END IF;
-            CALL flakeid.partition_step(p, format('moving rows out of the default partition of table %s', p), format('flakeid.partition_move(%L, 100000)', p), result);
+            CALL flakeid.partition_step(p, format('moving rows out of the default partition of table %s', p), format('flakeid.partition_move(%L, 20000)', p), result);
             failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
             EXIT WHEN result ->> 'action' IS NULL;
         END LOOP;
