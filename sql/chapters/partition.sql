@@ -621,15 +621,12 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    IF detaching THEN
-        locked := flakeid.partition_lock(ARRAY[parent], 'SHARE UPDATE EXCLUSIVE');
-    ELSE
-        locked := flakeid.partition_lock(ARRAY[parent, old], 'ACCESS EXCLUSIVE');
-    END IF;
-    SELECT i.inhdetachpending INTO detaching FROM pg_inherits AS i WHERE i.inhrelid = old AND i.inhparent = parent;
+    locked := flakeid.partition_lock(ARRAY[parent], CASE WHEN detaching THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
+    PERFORM FROM pg_inherits AS i WHERE i.inhrelid = old AND i.inhparent = parent AND i.inhdetachpending = detaching;
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    PERFORM flakeid.partition_lock(ARRAY[old], 'ACCESS EXCLUSIVE');
     object := old::text;
     object_oid := old::oid;
     EXECUTE format('ALTER TABLE %s DETACH PARTITION %s%s', parent, old, CASE WHEN detaching THEN ' FINALIZE' END);
@@ -1200,7 +1197,7 @@ BEGIN
             EXIT WHEN result ->> 'action' IS NULL;
         END LOOP;
         FOR i IN SELECT * FROM flakeid.partition_old(p) LOOP
-            CALL flakeid.partition_step(p, format('detaching partition %s of table %s', i.partition, p), format('flakeid.partition_detach(%L, %L)', p, i.partition), result);
+            CALL flakeid.partition_step(p, format('detaching partition %s of table %s', i.partition, p), format('flakeid.partition_detach(%L, %s)', p, i.partition::oid), result);
             IF result ->> 'sqlstate' = '23503' THEN
                 RAISE WARNING 'partition % of table % stays, because rows of it are referred to', i.partition, p
                     USING DETAIL = result ->> 'detail';

@@ -1,0 +1,166 @@
+# flakeid.partition() and flakeid.maintain() beside sessions that write, killed and run again, two at once, after a crash, on
+# a subscriber, and what a dump carries. SQL test partition says what they do; test/bench/partitions does it with millions of rows.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use FlakeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+srand 28;
+my $node = PostgreSQL::Test::Cluster->new('partitions');
+$node->init(allows_streaming => 'logical');
+$node->append_conf('postgresql.conf', "fsync = off\nflakeid.node = 1\nmax_connections = 40\n");
+$node->start;
+$node->safe_psql('postgres', q{CREATE ROLE shop LOGIN; CREATE DATABASE shop OWNER shop});
+$node->safe_psql('shop', 'CREATE EXTENSION flakeid; GRANT CREATE ON SCHEMA public TO shop');
+
+sub sql { my ($sql) = @_; return scalar $node->safe_psql('shop', $sql, extra_params => [ '-U', 'shop' ]) }
+
+# A statement of the owner, beside us; what it printed as errors, when it ends.
+sub beside
+{
+	my ($name, $sql) = @_;
+	local %ENV = $node->_get_env(PGAPPNAME => $name, PGOPTIONS => '-c client_min_messages=warning');
+	my $err = '';
+	my $run = IPC::Run::start([ 'psql', '-XAtq', '-U', 'shop', '-d', 'shop', '-c', $sql ], '<', \undef, '>', \my $out, '2>', \$err);
+	return sub { $run->finish; return $err };
+}
+
+sub kill_named { my ($name) = @_; return $node->safe_psql('shop', "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '$name'") }
+
+# Sessions that run a script of pgbench until they are told to stop; then their errors.
+sub clients
+{
+	my ($script) = @_;
+	sql('DROP TABLE IF EXISTS go; CREATE TABLE go (on_with_it bool); INSERT INTO go VALUES (true)');
+	sql(q{CREATE OR REPLACE FUNCTION go() RETURNS void LANGUAGE plpgsql AS $$ BEGIN IF NOT (SELECT on_with_it FROM go) THEN RAISE 'no more'; END IF; END $$});
+	my $file = write_file($node->basedir . '/clients.sql', "SELECT go();\n$script", 0644);
+	local %ENV = $node->_get_env;
+	my ($out, $err) = ('', '');
+	my $run = IPC::Run::start([ qw(pgbench -n -c 8 -j 2 -T 36000 -U shop -f), $file, 'shop' ], '<', \undef, '>', \$out, '2>', \$err);
+	return sub {
+		sql('UPDATE go SET on_with_it = false');
+		$run->finish;
+		return join "\n", grep { !/no more/ } $err =~ /(?:ERROR|FATAL|PANIC): +(.*)/g;
+	};
+}
+
+# A table that others refer to becomes partitioned while it is used, whatever happens on the way.
+sql(q{
+	CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), n int NOT NULL, half int GENERATED ALWAYS AS (n / 2) STORED);
+	CREATE TABLE line (orders flake REFERENCES orders ON DELETE CASCADE);
+	CREATE TABLE note (orders flake NOT NULL REFERENCES orders);
+	INSERT INTO orders (n) SELECT generate_series(1, 20000);
+	INSERT INTO line SELECT id FROM orders WHERE n % 2 = 0;
+	INSERT INTO note SELECT id FROM orders WHERE n % 100 = 0;
+	CREATE TABLE before AS SELECT * FROM orders});
+my $end = clients("BEGIN;\nINSERT INTO orders (n) VALUES (0) RETURNING id \\gset\nINSERT INTO line VALUES (:id);\nCOMMIT;\nUPDATE orders SET n = n - 1 WHERE id = :id;\n");
+my $kills = 0;
+for (1 .. 10)
+{
+	my $ended = beside('converter', "CALL flakeid.partition('orders', '1 month')");
+	sleep(rand 0.15);
+	$kills += kill_named('converter');
+	$ended->();
+}
+note "killed $kills times";
+my @two = map { beside("converter $_", "CALL flakeid.partition('orders', '1 month')") } 1, 2;
+my @errors = map { $_->() } @two;
+ok($errors[0] eq '' || $errors[1] eq '', 'of two at once one ends well') or diag @errors;
+is(beside('converter', "CALL flakeid.partition('orders', '1 month')")->(), '', 'and so does the next one');
+is($end->(), '', 'no session had an error');
+is(sql("SELECT relkind FROM pg_class WHERE oid = 'orders'::regclass"), 'p', 'the table is partitioned');
+is(sql('SELECT count(*) FROM (TABLE before EXCEPT TABLE orders) AS d'), '0', 'with all rows that it had');
+is(sql('SELECT (SELECT count(*) FROM orders WHERE n = -1) = (SELECT count(*) FROM line) - 10000'), 't', 'and all that came meanwhile')
+  or diag sql('SELECT (SELECT count(*) FROM orders WHERE n < 1), (SELECT count(*) FROM line) - 10000');
+is(sql("SELECT count(*), bool_and(convalidated) FROM pg_constraint WHERE confrelid = 'orders'::regclass AND conparentid = 0"), '2|t', 'both foreign keys hold');
+is(sql("SELECT count(*) FROM pg_constraint WHERE conname = 'flakeid_partition'"), '0', 'nothing is left behind');
+is(sql("SELECT count(*) FROM flakeid.partition_missing('orders')"), '0', 'every period has its partition');
+is(sql("SELECT count(*) FROM flakeid.partition_log WHERE action = 'partitioned'"), '1', 'it happened once');
+
+# A table with strays is maintained while rows come, stray ones too, whatever happens on the way.
+sql(q{
+	CREATE TABLE event (id flake PRIMARY KEY DEFAULT flake_next(), n int) PARTITION BY RANGE (id);
+	CREATE TABLE event_default PARTITION OF event DEFAULT});
+my $day = sub { my ($n) = @_; return "flake_floor(date_trunc('day', now(), 'UTC') + $n * interval '1 day', 'snowflake')" };
+for my $d (-10 .. 0)
+{
+	my ($from, $to) = (sql('SELECT ' . $day->($d)), sql('SELECT ' . $day->($d + 1)));
+	sql("CREATE TABLE event_d@{[ $d + 10 ]} PARTITION OF event FOR VALUES FROM ($from) TO ($to); INSERT INTO event SELECT $from + g, 1 FROM generate_series(1, 100) AS g");
+}
+sql('INSERT INTO event SELECT ' . $day->(20) . ' + g * 100000000000, 2 FROM generate_series(1, 3000) AS g');
+$end = clients("\\set stray random(1, 20)\n\\if :stray = 1\nINSERT INTO event SELECT " . $day->('(40 * random())') . " + :client_id * 16 + (random() * 15)::int, 3 ON CONFLICT DO NOTHING;\n\\else\nINSERT INTO event (n) VALUES (4);\n\\endif\n");
+$kills = 0;
+for my $round (1 .. 20)
+{
+	my $ended = beside('maintainer', "CALL flakeid.partition('event', '1 day', ahead => $round, keep => '" . (11 - int($round / 3)) . " days', drop_old => " . ($round % 2 ? 'true' : 'false') . ')');
+	sleep(rand 0.3);
+	$kills += kill_named('maintainer');
+	$ended->();
+	is(sql('SELECT count(*) FROM event WHERE n = 2'), '3000', "round $round: each stray row is seen all the time") if $round % 5 == 0;
+}
+note "killed $kills times";
+sql(q{INSERT INTO flakeid.partitioned VALUES ('event', '1 day', 22, '5 days', 'snowflake', true)});
+@two = map { beside("maintainer $_", 'CALL flakeid.maintain()') } 1, 2;
+is($_->(), '', 'two at once end well') for @two;
+is($end->(), '', 'no session had an error');
+is(beside('maintainer', 'CALL flakeid.maintain()')->(), '', 'and one more');
+is(sql('SELECT count(*) FROM event_default'), '0', 'no row strays any more');
+is(sql('SELECT count(*) FROM event WHERE n = 2'), '3000', 'all that did before are there');
+is(sql('SELECT count(*) FROM event WHERE n = 1'), '600', 'and all that are young enough');
+is(sql("SELECT count(*) FROM flakeid.partition_missing('event')"), '0', 'every period has its partition');
+is(sql("SELECT count(*) FROM flakeid.partition_old('event')"), '0', 'none is too old');
+is(sql("SELECT count(*) FROM pg_class WHERE relname LIKE '%moved%'"), '0', 'nothing is left behind');
+is(sql(q{SELECT count(*) FROM (SELECT lead(from_time) OVER (ORDER BY from_time) < to_time AS overlap FROM flakeid.partitions WHERE parent = 'event'::regclass AND attached) AS o WHERE overlap}), '0', 'no two overlap');
+
+# A detachment that was interrupted is ended.
+my $old = sql("SELECT partition FROM flakeid.partitions WHERE parent = 'event'::regclass ORDER BY from_time LIMIT 1");
+sql('DROP TABLE event_default');
+my $reader = $node->background_psql('shop');
+$reader->query_safe("BEGIN; SELECT count(*) FROM event");
+$node->psql('shop', "SET statement_timeout = '1s';\nALTER TABLE event DETACH PARTITION $old CONCURRENTLY", extra_params => [ '-U', 'shop' ], on_error_stop => 0);
+is(sql("SELECT inhdetachpending FROM pg_inherits WHERE inhrelid = '$old'::regclass"), 't', 'a partition is half detached');
+is(sql("SELECT attached FROM flakeid.partitions WHERE partition = '$old'::regclass"), 'f', 'and the view says so');
+$reader->query_safe('ROLLBACK');
+$reader->quit;
+is(beside('maintainer', "CALL flakeid.partition('event', '1 day', ahead => 22)")->(), '', 'a run ends that');
+is(sql("SELECT count(*) FROM pg_inherits WHERE inhrelid = '$old'::regclass"), '0', 'it is detached');
+
+# A dump of the owner carries what was declared, and he restores it.
+$node->safe_psql('postgres', 'CREATE DATABASE restored OWNER shop');
+$node->safe_psql('restored', 'GRANT CREATE ON SCHEMA public TO shop; ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO shop');
+my $dump = $node->basedir . '/shop.sql';
+$node->command_ok([ 'pg_dump', '-U', 'shop', '-h', $node->host, '-p', $node->port, '-f', $dump, 'shop' ], 'the owner dumps');
+$node->command_ok([ 'psql', '-X', '-U', 'shop', '-h', $node->host, '-p', $node->port, '-v', 'ON_ERROR_STOP=1', '-q', '-f', $dump, 'restored' ], 'and restores');
+my $declared = 'SELECT parent, every, ahead, keep, layout, drop_old FROM flakeid.partitioned ORDER BY 1::text';
+is($node->safe_psql('restored', $declared), $node->safe_psql('shop', $declared), 'what was declared is there');
+is($node->safe_psql('restored', 'SELECT count(*) FROM flakeid.partitions'), $node->safe_psql('shop', 'SELECT count(*) FROM flakeid.partitions WHERE attached'), 'and all partitions');
+$node->safe_psql('restored', 'CALL flakeid.maintain()', extra_params => [ '-U', 'shop' ]);
+
+# A subscriber gets every row, of a table that becomes partitioned, and of strays that move.
+my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
+$subscriber->init;
+$subscriber->append_conf('postgresql.conf', "flakeid.node = 2");
+$subscriber->start;
+$subscriber->safe_psql('postgres', 'CREATE EXTENSION flakeid; CREATE TABLE sent (id flake PRIMARY KEY, n int)');
+sql('CREATE TABLE sent (id flake PRIMARY KEY DEFAULT flake_next(), n int); INSERT INTO sent (n) SELECT generate_series(1, 100)');
+$node->safe_psql('shop', 'CREATE PUBLICATION sent FOR TABLE sent WITH (publish_via_partition_root); ALTER PUBLICATION sent OWNER TO shop');
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sent CONNECTION '" . $node->connstr('shop') . "' PUBLICATION sent");
+$subscriber->wait_for_subscription_sync($node, 'sent');
+is(beside('converter', "CALL flakeid.partition('sent', '1 day', ahead => 2)")->(), '', 'a published table becomes partitioned');
+sql('CREATE TABLE sent_default PARTITION OF sent DEFAULT; INSERT INTO sent (n) SELECT generate_series(101, 200); UPDATE sent SET n = n + 1000 WHERE n % 2 = 0');
+sql('INSERT INTO sent SELECT ' . $day->(30) . ' + g, g FROM generate_series(1, 50) AS g');
+sql("CALL flakeid.maintain('sent')");
+is(sql('SELECT count(*) FROM sent_default'), '0', 'strays moved');
+sql('UPDATE sent SET n = n + 5000 WHERE id >= ' . $day->(30));
+$node->wait_for_catchup('sent');
+my $all = 'SELECT count(*), sum(n), sum(hashint8(id)::bigint) FROM sent';
+is($subscriber->safe_psql('postgres', $all), sql($all), 'the subscriber has every row as it is');
+$subscriber->stop;
+$node->stop;
+done_testing();
