@@ -12,19 +12,19 @@ CREATE FUNCTION flakeid.lowest_id(at timestamptz, layout text) RETURNS int8 LANG
 BEGIN ATOMIC
     SELECT flake_floor(lowest_id.at, lowest_id.layout);
 END;
-COMMENT ON FUNCTION flakeid.lowest_id(timestamptz, text) IS 'lowest id of that layout in the tick of that moment';
+COMMENT ON FUNCTION flakeid.lowest_id(timestamptz, text) IS 'internal: lowest id of that layout in the tick of that moment';
 
 CREATE FUNCTION flakeid.highest_id(at timestamptz, layout text) RETURNS int8 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT flake_ceil(highest_id.at, highest_id.layout);
 END;
-COMMENT ON FUNCTION flakeid.highest_id(timestamptz, text) IS 'highest id of that layout in the tick of that moment';
+COMMENT ON FUNCTION flakeid.highest_id(timestamptz, text) IS 'internal: highest id of that layout in the tick of that moment';
 
 CREATE FUNCTION flakeid.time_of(id int8, layout text) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT flake_timestamp(time_of.id, time_of.layout);
 END;
-COMMENT ON FUNCTION flakeid.time_of(int8, text) IS 'when an id of that layout was made';
+COMMENT ON FUNCTION flakeid.time_of(int8, text) IS 'internal: when an id of that layout was made';
 
 -- What the catalogs do not tell. An owner may insert a row for a table of his; it takes the place of the row before.
 
@@ -61,7 +61,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_check_owner() IS 'lets only the owner of a table write what flakeid keeps of it';
+COMMENT ON FUNCTION flakeid.partition_check_owner() IS 'internal: lets only the owner of a table write what flakeid keeps of it';
 CREATE TRIGGER check_owner BEFORE INSERT ON flakeid.partitioned FOR EACH ROW EXECUTE FUNCTION flakeid.partition_check_owner();
 CREATE TRIGGER check_owner BEFORE INSERT ON flakeid.partition_log FOR EACH ROW EXECUTE FUNCTION flakeid.partition_check_owner();
 
@@ -80,7 +80,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_forget() IS 'removes what a new row replaces or outlives';
+COMMENT ON FUNCTION flakeid.partition_forget() IS 'internal: removes what a new row replaces or outlives';
 REVOKE ALL ON FUNCTION flakeid.partition_forget() FROM PUBLIC;
 CREATE TRIGGER forget BEFORE INSERT ON flakeid.partitioned FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
 CREATE TRIGGER forget BEFORE INSERT ON flakeid.partition_log FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
@@ -110,7 +110,7 @@ BEGIN
     RETURN date_bin(every, at, timestamptz '0001-01-01 00:00Z');
 END
 $$;
-COMMENT ON FUNCTION flakeid.period_start(timestamptz, interval) IS 'start of the period that holds that moment';
+COMMENT ON FUNCTION flakeid.period_start(timestamptz, interval) IS 'internal: start of the period that holds that moment';
 
 CREATE FUNCTION flakeid.period_end(at timestamptz, every interval) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -118,7 +118,7 @@ BEGIN
     RETURN (flakeid.period_start(at, every) AT TIME ZONE 'UTC' + every) AT TIME ZONE 'UTC';
 END
 $$;
-COMMENT ON FUNCTION flakeid.period_end(timestamptz, interval) IS 'end of the period that holds that moment';
+COMMENT ON FUNCTION flakeid.period_end(timestamptz, interval) IS 'internal: end of the period that holds that moment';
 
 -- Names, keys, bounds
 
@@ -142,7 +142,7 @@ BEGIN
     RETURN head || suffix;
 END
 $$;
-COMMENT ON FUNCTION flakeid.free_name(oid, text, text) IS 'a name for a relation of that schema, that no other has';
+COMMENT ON FUNCTION flakeid.free_name(oid, text, text) IS 'internal: a name for a relation of that schema, that no other has';
 
 CREATE FUNCTION flakeid.period_name(at timestamptz, every interval) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -156,7 +156,7 @@ BEGIN
         ELSE 'YYYY_MM_DD_HH24' END);
 END
 $$;
-COMMENT ON FUNCTION flakeid.period_name(timestamptz, interval) IS 'the end of the name of the partition that begins then';
+COMMENT ON FUNCTION flakeid.period_name(timestamptz, interval) IS 'internal: the end of the name of the partition that begins then';
 
 CREATE FUNCTION flakeid.partition_key(parent regclass, OUT attnum int2, OUT attname name, OUT type text) LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -198,7 +198,7 @@ BEGIN
         FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum = serves[array_lower(serves, 1)];
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_key(regclass) IS 'the column of ids that a table is, or can be, partitioned by';
+COMMENT ON FUNCTION flakeid.partition_key(regclass) IS 'internal: the column of ids that a table is, or can be, partitioned by';
 
 -- int8's least and largest number stand for MINVALUE and MAXVALUE.
 CREATE FUNCTION flakeid.bound_literal(id int8, type text) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -215,7 +215,7 @@ BEGIN
     RETURN format('%L', literal);
 END
 $$;
-COMMENT ON FUNCTION flakeid.bound_literal(int8, text) IS 'an id as the bound of a partition, in SQL';
+COMMENT ON FUNCTION flakeid.bound_literal(int8, text) IS 'internal: an id as the bound of a partition, in SQL';
 
 -- The operators of flake and bigint are the server's, those of another type stand beside it.
 CREATE FUNCTION flakeid.between_bounds(key name, type text, from_id int8, to_id int8) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -228,7 +228,7 @@ BEGIN
         CASE WHEN to_id < 9223372036854775807 THEN format('%I OPERATOR(%s.<) %s::%s', key, beside, flakeid.bound_literal(to_id, type), type) END);
 END
 $$;
-COMMENT ON FUNCTION flakeid.between_bounds(name, text, int8, int8) IS 'the condition that an id lies in a partition, in SQL';
+COMMENT ON FUNCTION flakeid.between_bounds(name, text, int8, int8) IS 'internal: the condition that an id lies in a partition, in SQL';
 
 CREATE FUNCTION flakeid.bound_id(literal text, type text) RETURNS int8 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -244,7 +244,7 @@ BEGIN
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION flakeid.bound_id(text, text) IS 'the id that bound_literal() wrote';
+COMMENT ON FUNCTION flakeid.bound_id(text, text) IS 'internal: the id that bound_literal() wrote';
 
 -- Ids from from_id to below to_id; both NULL for a default partition.
 CREATE FUNCTION flakeid.partition_ranges(parent regclass, OUT partition regclass, OUT from_id int8, OUT to_id int8, OUT detaching bool)
@@ -266,7 +266,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_ranges(regclass) IS 'the ids of each partition';
+COMMENT ON FUNCTION flakeid.partition_ranges(regclass) IS 'internal: the ids of each partition';
 
 CREATE FUNCTION flakeid.partition_gaps(parent regclass, first int8, past int8, OUT from_id int8, OUT to_id int8)
     RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -288,7 +288,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_gaps(regclass, int8, int8) IS 'ids from first to below past that no partition but a default one takes';
+COMMENT ON FUNCTION flakeid.partition_gaps(regclass, int8, int8) IS 'internal: ids from first to below past that no partition but a default one takes';
 
 -- Steps. Each is one transaction. A step looks again once it has its locks, so that of two runs at once the second finds nothing to do.
 
@@ -309,7 +309,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_begin(regclass) IS 'lets the rest of the transaction run as the owner of a table, whatever the settings of the session';
+COMMENT ON FUNCTION flakeid.partition_begin(regclass) IS 'internal: lets the rest of the transaction run as the owner of a table, whatever the settings of the session';
 
 CREATE FUNCTION flakeid.partition_lock(tables regclass[], mode text) RETURNS timestamptz LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -329,7 +329,7 @@ BEGIN
     RETURN clock_timestamp();
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_lock(regclass[], text) IS 'locks tables in their order, within a fifth of deadlock_timeout and within lock_timeout; returns when it had them';
+COMMENT ON FUNCTION flakeid.partition_lock(regclass[], text) IS 'internal: locks tables in their order, within a fifth of deadlock_timeout and within lock_timeout; returns when it had them';
 
 -- What CREATE TABLE ... LIKE leaves out: from the parent, and storage parameters from the partition before.
 CREATE FUNCTION flakeid.partition_settings(partition regclass, parent regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -367,7 +367,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_settings(regclass, regclass) IS 'gives a partition that is to be attached what its siblings have';
+COMMENT ON FUNCTION flakeid.partition_settings(regclass, regclass) IS 'internal: gives a partition that is to be attached what its siblings have';
 
 CREATE FUNCTION flakeid.option_list(options text[], prefix text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -376,7 +376,7 @@ BEGIN
         WHERE o NOT LIKE 'pg\_%'); -- those are the server's own
 END
 $$;
-COMMENT ON FUNCTION flakeid.option_list(text[], text) IS 'storage parameters in SQL';
+COMMENT ON FUNCTION flakeid.option_list(text[], text) IS 'internal: storage parameters in SQL';
 
 -- A table of its own is made and attached, which disturbs nobody who uses the parent; CREATE TABLE ... PARTITION OF would lock it.
 CREATE FUNCTION flakeid.partition_statements(parent regclass, name name, from_id int8, to_id int8) RETURNS SETOF text
@@ -396,7 +396,7 @@ BEGIN
         flakeid.bound_literal(from_id, type), flakeid.bound_literal(to_id, type));
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_statements(regclass, name, int8, int8) IS 'the statements that make a partition';
+COMMENT ON FUNCTION flakeid.partition_statements(regclass, name, int8, int8) IS 'internal: the statements that make a partition';
 
 CREATE FUNCTION flakeid.partition_missing(parent regclass, OUT name text, OUT from_id int8, OUT to_id int8) RETURNS SETOF record
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -422,7 +422,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_missing(regclass) IS 'partitions that a table should have from now on, and has not';
+COMMENT ON FUNCTION flakeid.partition_missing(regclass) IS 'internal: partitions that a table should have from now on, and has not';
 
 CREATE FUNCTION flakeid.partition_old(parent regclass, OUT partition regclass, OUT detaching bool) RETURNS SETOF record
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -437,7 +437,7 @@ BEGIN
         WHERE r.detaching OR r.to_id <= before ORDER BY r.to_id;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_old(regclass) IS 'partitions whose ids are all older than the table is to keep, and those that a detachment left half detached';
+COMMENT ON FUNCTION flakeid.partition_old(regclass) IS 'internal: partitions whose ids are all older than the table is to keep, and those that a detachment left half detached';
 
 CREATE FUNCTION flakeid.partition_declared(parent regclass) RETURNS flakeid.partitioned LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -454,7 +454,7 @@ BEGIN
     RETURN p;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_declared(regclass) IS 'what flakeid.partition() was told of a table';
+COMMENT ON FUNCTION flakeid.partition_declared(regclass) IS 'internal: what flakeid.partition() was told of a table';
 
 -- The parts of a result: what was done (NULL: there was nothing to do), to which object, with how many rows, when it had its locks.
 
@@ -493,7 +493,7 @@ BEGIN
         FROM pg_class AS p JOIN pg_class AS c ON c.relnamespace = p.relnamespace AND c.relname = wanted WHERE p.oid = parent;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_add(regclass, int8, int8, text) IS 'a step: makes the partition of a gap';
+COMMENT ON FUNCTION flakeid.partition_add(regclass, int8, int8, text) IS 'internal: a step: makes the partition of a gap';
 
 CREATE FUNCTION flakeid.triggers_off(tab regclass) RETURNS text[] LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -508,7 +508,7 @@ BEGIN
     RETURN restore;
 END
 $$;
-COMMENT ON FUNCTION flakeid.triggers_off(regclass) IS 'disables triggers of the user; returns the statements that enable them again';
+COMMENT ON FUNCTION flakeid.triggers_off(regclass) IS 'internal: disables triggers of the user; returns the statements that enable them again';
 
 -- One batch of rows of one period leaves the default partition for one that is made for them, and is seen by everybody all the time.
 -- The new partition is attached before the rows come: so subscribers get them. A longer period becomes several partitions.
@@ -576,7 +576,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_move(regclass, int8) IS 'a step: moves rows that strayed into the default partition';
+COMMENT ON FUNCTION flakeid.partition_move(regclass, int8) IS 'internal: a step: moves rows that strayed into the default partition';
 
 CREATE FUNCTION flakeid.partition_stray(parent regclass) RETURNS int8 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -596,7 +596,7 @@ BEGIN
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_stray(regclass) IS 'the lowest id with a time in the default partition';
+COMMENT ON FUNCTION flakeid.partition_stray(regclass) IS 'internal: the lowest id with a time in the default partition';
 
 -- Why rows stay in the default partition, if they must. DELETE would follow the foreign keys, and rules.
 CREATE FUNCTION flakeid.partition_stuck(parent regclass) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
@@ -606,7 +606,7 @@ BEGIN
         FROM pg_constraint AS k WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 ORDER BY k.conname LIMIT 1);
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_stuck(regclass) IS 'why rows cannot leave the default partition';
+COMMENT ON FUNCTION flakeid.partition_stuck(regclass) IS 'internal: why rows cannot leave the default partition';
 
 CREATE FUNCTION flakeid.partition_detach(parent regclass, old regclass,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
@@ -637,7 +637,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_detach(regclass, regclass) IS 'a step: detaches an old partition, and drops it where that was declared';
+COMMENT ON FUNCTION flakeid.partition_detach(regclass, regclass) IS 'internal: a step: detaches an old partition, and drops it where that was declared';
 
 CREATE FUNCTION flakeid.partition_validate(parent regclass, tab regclass, constraint_name name,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
@@ -650,7 +650,7 @@ BEGIN
     object := format('constraint %I of table %s', constraint_name, tab);
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_validate(regclass, regclass, name) IS 'a step: validates a constraint, under a lock that disturbs nobody';
+COMMENT ON FUNCTION flakeid.partition_validate(regclass, regclass, name) IS 'internal: a step: validates a constraint, under a lock that disturbs nobody';
 
 -- Tells, does and logs one step in one transaction, and tries again when it does not get its locks. The result has the parts of the
 -- step's, and failed: NULL, busy or error, with message, sqlstate and hint.
@@ -696,7 +696,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON PROCEDURE flakeid.partition_step(regclass, text, text, jsonb) IS 'one transaction of flakeid.partition() or flakeid.maintain()';
+COMMENT ON PROCEDURE flakeid.partition_step(regclass, text, text, jsonb) IS 'internal: one transaction of flakeid.partition() or flakeid.maintain()';
 
 -- A plain table becomes partitioned: it becomes the first partition of a new table of its name.
 
@@ -771,7 +771,7 @@ BEGIN
         WHERE d.classid = 'pg_class'::regclass AND d.objid = tab AND d.deptype IN ('e', 'x');
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_obstacles(regclass) IS 'why a table cannot become partitioned';
+COMMENT ON FUNCTION flakeid.partition_obstacles(regclass) IS 'internal: why a table cannot become partitioned';
 
 CREATE FUNCTION flakeid.partition_views(tab regclass) RETURNS SETOF oid LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -781,7 +781,7 @@ BEGIN
         WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tab ORDER BY v.oid;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_views(regclass) IS 'views that name a table';
+COMMENT ON FUNCTION flakeid.partition_views(regclass) IS 'internal: views that name a table';
 
 CREATE FUNCTION flakeid.partition_require(tab regclass) RETURNS void LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -793,7 +793,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_require(regclass) IS 'an error that names what keeps a table from becoming partitioned';
+COMMENT ON FUNCTION flakeid.partition_require(regclass) IS 'internal: an error that names what keeps a table from becoming partitioned';
 
 -- The bound of the first partition, of the constraint that keeps later ids out of the table.
 CREATE FUNCTION flakeid.partition_bound(tab regclass, OUT bound int8, OUT valid bool) LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -803,7 +803,7 @@ BEGIN
         INTO bound, valid FROM pg_constraint AS k WHERE k.conrelid = tab AND k.conname = 'flakeid_partition';
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_bound(regclass) IS 'how far a partitioning that has begun has come';
+COMMENT ON FUNCTION flakeid.partition_bound(regclass) IS 'internal: how far a partitioning that has begun has come';
 
 CREATE FUNCTION flakeid.partition_fence(tab regclass, past int8,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
@@ -826,7 +826,7 @@ BEGIN
     object := 'flakeid_partition';
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_fence(regclass, int8) IS 'a step: adds the constraint that holds what will be the first partition, or removes it';
+COMMENT ON FUNCTION flakeid.partition_fence(regclass, int8) IS 'internal: a step: adds the constraint that holds what will be the first partition, or removes it';
 
 -- Statements that give object `sql` the rights of `acl`, after whatever default privileges gave it.
 CREATE FUNCTION flakeid.grant_statements(acl aclitem[], sql text, columns text) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -837,7 +837,7 @@ BEGIN
         FROM (SELECT e.privilege_type, e.grantee, bool_or(e.is_grantable) AS is_grantable FROM aclexplode(acl) AS e GROUP BY 1, 2) AS a;
 END
 $$;
-COMMENT ON FUNCTION flakeid.grant_statements(aclitem[], text, text) IS 'grants, in SQL';
+COMMENT ON FUNCTION flakeid.grant_statements(aclitem[], text, text) IS 'internal: grants, in SQL';
 
 CREATE FUNCTION flakeid.partition_swap(tab regclass, every interval, ahead int4, keep interval, layout text, drop_old bool,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
@@ -1015,7 +1015,7 @@ BEGIN
     object_oid := tab::oid;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_swap(regclass, interval, int4, interval, text, bool) IS 'a step: makes a plain table the first partition of a new one of its name';
+COMMENT ON FUNCTION flakeid.partition_swap(regclass, interval, int4, interval, text, bool) IS 'internal: a step: makes a plain table the first partition of a new one of its name';
 
 CREATE FUNCTION flakeid.comment_statements(object oid, catalog text, sql text) RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -1023,7 +1023,7 @@ BEGIN
     RETURN coalesce((SELECT ARRAY[format('COMMENT ON %s IS %L', sql, obj_description(object, catalog::name))] WHERE obj_description(object, catalog::name) IS NOT NULL), '{}');
 END
 $$;
-COMMENT ON FUNCTION flakeid.comment_statements(oid, text, text) IS 'a comment, in SQL';
+COMMENT ON FUNCTION flakeid.comment_statements(oid, text, text) IS 'internal: a comment, in SQL';
 
 -- What people call
 
@@ -1042,7 +1042,7 @@ BEGIN
     RETURN layout;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_layout(regclass, text) IS 'the layout of the ids of a table: as given, declared, or named by the default of the column, or flakeid.layout';
+COMMENT ON FUNCTION flakeid.partition_layout(regclass, text) IS 'internal: the layout of the ids of a table: as given, declared, or named by the default of the column, or flakeid.layout';
 
 CREATE FUNCTION flakeid.partition_check(every interval, ahead int4, keep interval) RETURNS void LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -1059,7 +1059,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_check(interval, int4, interval) IS 'an error where arguments of flakeid.partition() make no sense';
+COMMENT ON FUNCTION flakeid.partition_check(interval, int4, interval) IS 'internal: an error where arguments of flakeid.partition() make no sense';
 
 CREATE FUNCTION flakeid.partition_fail(result jsonb, advice text) RETURNS void LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -1072,7 +1072,7 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = result ->> 'sqlstate', MESSAGE = result ->> 'message', HINT = hint;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_fail(jsonb, text) IS 'raises the error of a step';
+COMMENT ON FUNCTION flakeid.partition_fail(jsonb, text) IS 'internal: raises the error of a step';
 
 CREATE PROCEDURE flakeid.partition(parent regclass, every interval, ahead int4 DEFAULT 3, keep interval DEFAULT NULL, layout text DEFAULT NULL,
         drop_old bool DEFAULT false) LANGUAGE plpgsql AS $$
@@ -1250,7 +1250,7 @@ BEGIN
         ELSE flakeid.time_of(id, layout) END;
 END
 $$;
-COMMENT ON FUNCTION flakeid.bound_time(int8, text) IS 'the bound of a partition as time';
+COMMENT ON FUNCTION flakeid.bound_time(int8, text) IS 'internal: the bound of a partition as time';
 
 CREATE FUNCTION flakeid.partition_list(OUT parent regclass, OUT partition regclass, OUT from_time timestamptz, OUT to_time timestamptz, OUT rows int8,
         OUT size int8, OUT attached bool, OUT days_ahead float8) RETURNS SETOF record LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -1292,10 +1292,18 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_list() IS 'rows of flakeid.partitions';
+COMMENT ON FUNCTION flakeid.partition_list() IS 'internal: rows of flakeid.partitions';
 
 CREATE VIEW flakeid.partitions AS SELECT * FROM flakeid.partition_list();
-COMMENT ON VIEW flakeid.partitions IS 'partitions of declared tables, also those that were detached; rows is an estimate, days_ahead says for how long each next id has a partition';
+COMMENT ON VIEW flakeid.partitions IS 'the partitions of tables that flakeid.partition() was told of';
+COMMENT ON COLUMN flakeid.partitions.parent IS 'the declared table';
+COMMENT ON COLUMN flakeid.partitions.partition IS 'one of its partitions, or a table that flakeid.maintain() detached from it';
+COMMENT ON COLUMN flakeid.partitions.from_time IS 'moment of its first possible id; NULL for a default partition, a detached one, and sealed ids of others';
+COMMENT ON COLUMN flakeid.partitions.to_time IS 'moment of the first id past it';
+COMMENT ON COLUMN flakeid.partitions.rows IS 'an estimate, of the last VACUUM or ANALYZE; NULL before';
+COMMENT ON COLUMN flakeid.partitions.size IS 'bytes, with indexes and TOAST';
+COMMENT ON COLUMN flakeid.partitions.attached IS 'false for what is detached, or half detached';
+COMMENT ON COLUMN flakeid.partitions.days_ahead IS 'for how many days from now each id has a partition of its time';
 GRANT SELECT ON flakeid.partitions TO PUBLIC;
 
 CREATE FUNCTION flakeid.rows_per_day(tab regclass, layout text DEFAULT NULL, OUT day date, OUT rows int8) RETURNS SETOF record

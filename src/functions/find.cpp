@@ -129,17 +129,17 @@ IdRange ids_in_range(const Reader& reader, RangeType* range)
     return first > last ? no_ids : IdRange{lowest_id(layout, first), highest_id(layout, last)};
 }
 
-// `id`, of type bigint or flake_sealed, compared with the bound of `range`: a list of the range, and
-// of the layout where the call names one. A bound that no setting moves becomes a constant at once:
-// later, the planner would not prune partitions by it.
+// `id`, of type bigint or flake_sealed, compared with the bound of `range`: a list of the range,
+// and of the layout where the call names one. A bound that no setting moves becomes a constant at
+// once: later, the planner would not prune partitions by it.
 Expr* compare(PlannerInfo* root, Node* id, int strategy, Oid bound, List* range)
 {
     const Oid type = exprType(id);
     const TypeCacheEntry* order = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
     const Oid op = get_opfamily_member(order->btree_opf, type, type, static_cast<int16>(strategy));
-    auto* call = reinterpret_cast<Node*>(makeFuncExpr(
-        bound, type, static_cast<List*>(copyObjectImpl(range)), InvalidOid, InvalidOid,
-        COERCE_EXPLICIT_CALL));
+    auto* call =
+        reinterpret_cast<Node*>(makeFuncExpr(bound, type, static_cast<List*>(copyObjectImpl(range)),
+                                             InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
     return make_opclause(op, BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)),
                          reinterpret_cast<Expr*>(eval_const_expressions(root, call)), InvalidOid,
                          InvalidOid);

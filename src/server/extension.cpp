@@ -10,10 +10,9 @@ Oid function_beside(Oid function, const char* name, Oid argument, Oid second)
 {
     const Oid arguments[] = {argument, second};
     const int count = OidIsValid(second) ? 2 : OidIsValid(argument) ? 1 : 0;
-    const Oid found =
-        GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
-                        PointerGetDatum(buildoidvector(arguments, count)),
-                        ObjectIdGetDatum(get_func_namespace(function)));
+    const Oid found = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+                                      PointerGetDatum(buildoidvector(arguments, count)),
+                                      ObjectIdGetDatum(get_func_namespace(function)));
     const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
     if (!OidIsValid(found) || !OidIsValid(extension) ||
         getExtensionOfObject(ProcedureRelationId, found) != extension) {

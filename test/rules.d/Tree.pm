@@ -19,8 +19,8 @@ sub script { return join '', map { text("sql/$_--$_[0].sql") } 'flakeid', 'flake
 sub made
 {
 	my $script = script($_[0]);
-	my %all = map { $_ => 1 } $script =~ /\bCREATE (?:MATERIALIZED )?(?:FUNCTION|VIEW|TABLE|TYPE|SEQUENCE) ([\w.]+)/g;
-	my %implements = map { $_ => 1 } $script =~ /^COMMENT ON FUNCTION ([\w.]+)\([^;]*?IS\s+'(?:I\/O|implementation of|planner support|internal: )/gm,
+	my %all = map { $_ => 1 } $script =~ /\bCREATE (?:MATERIALIZED )?(?:FUNCTION|PROCEDURE|VIEW|TABLE|TYPE|SEQUENCE) ([\w.]+)/g;
+	my %implements = map { $_ => 1 } $script =~ /^COMMENT ON (?:FUNCTION|PROCEDURE) ([\w.]+)\([^;]*?IS\s+'(?:I\/O|implementation of|planner support|internal: )/gm,
 	  $script =~ /\bCREATE (?:MATERIALIZED VIEW|TABLE) ([\w.]+)/g;
 	return ({ map { $_ => 1 } grep { !$implements{$_} } keys %all }, \%all);
 }
