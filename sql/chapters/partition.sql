@@ -1150,7 +1150,9 @@ BEGIN
         RAISE NOTICE 'analyzing table %', parent;
         EXECUTE format('ANALYZE %s', parent);
     END IF;
-    RAISE NOTICE 'table % is partitioned; the longest lock was held for % ms', parent, longest;
+    IF longest > 0 THEN
+        RAISE NOTICE 'table % is partitioned; the longest lock was held for % ms', parent, longest;
+    END IF;
 END
 $$;
 COMMENT ON PROCEDURE flakeid.partition(regclass, interval, int4, interval, text, bool) IS
@@ -1192,7 +1194,7 @@ BEGIN
                 INSERT INTO flakeid.partition_log (parent, action, object, detail) VALUES (p, 'left', 'rows of the default partition', reason);
                 EXIT;
             END IF;
-            CALL flakeid.partition_step(p, format('moving rows out of the default partition of table %s', p), format('flakeid.partition_move(%L, 20000)', p), result);
+            CALL flakeid.partition_step(p, format('moving rows out of the default partition of table %s', p), format('flakeid.partition_move(%L, 10000)', p), result);
             failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
             EXIT WHEN result ->> 'action' IS NULL;
         END LOOP;
