@@ -1,34 +1,24 @@
-# The readers of doc/plain_sql are made from today's layouts, and read every id as flakeid does.
+# The edition in plain SQL reads, composes and spells every id as the extension does, and refuses what it refuses with the same
+# SQLSTATE, message and detail. Both are asked the same in one database.
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../t";
 use FlakeTest;
+use Plain;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $plain = source_dir() . '/doc/plain_sql';
 my $vectors = source_dir() . '/test/vectors';
 my $random = 100_000;
-
 my $key = '3a5c9b0f1e2d4c6b8a7f9e0d1c2b3a49';
 my $secret = write_file(PostgreSQL::Test::Utils::tempdir() . '/secret', "$key\n");
 my $node = server('main', "flakeid.secret_file = '$secret'", "timezone = 'Australia/Lord_Howe'");
-my $sql = sub { return $node->safe_psql('postgres', @_) };
-
-my $layouts = $sql->('SELECT name, layout_text FROM flakeid.layouts');
-my $made = PostgreSQL::Test::Utils::tempdir();
-ok(IPC::Run::run([ "$plain/generate", $made ], '<', \"$layouts\n"), 'the readers are generated');
-my @presets = map { { split_preset($_) } } split /\n/, $layouts;
-is_deeply(
-	[ map { s{.*/}{}r } sort glob "$plain/*.sql" ],
-	[ sort map { "$_->{name}.sql" } @presets ],
-	'doc/plain_sql has a file for each preset');
-is(slurp_file("$plain/$_->{name}.sql"), slurp_file("$made/$_->{name}.sql"), "$_->{name}.sql is what generate writes")
-  for @presets;
-
-$sql->(slurp_file("$plain/$_->{name}.sql")) for @presets;
+install_plain($node, 'shop');
+my $sql = sub { return $node->safe_psql('shop', @_) };
+$sql->('CREATE EXTENSION flakeid');
+$sql->("INSERT INTO flakeid_plain.settings VALUES ('secret', '$key')");
 
 # Every id of the vectors, whatever it was made for, and random ones.
 $sql->(
@@ -59,55 +49,129 @@ my $rows = 0;
 $rows += $_ for @rows;
 is($sql->('SELECT count(*) - (SELECT count(*) FROM randflake) FROM known'), $rows, "all $rows rows of test/vectors are here");
 
-my $seed = int rand(1 << 31);
-note "seed of the random ids: $seed";
-for my $preset (@presets)
+# The ids for which an expression, with %s before each function, gives different values in the two editions.
+sub differ
 {
-	my ($name, $bits) = @$preset{qw(name bits)};
-	my $argument = $preset->{cipher} ? "id, '\\x$key'" : 'id';
-	my @pairs = map { [ "flake_$_(id, '$name')", "${name}_$_($argument)" ] } qw(timestamp node sequence);
-	push @pairs, map { [ "flake_field(id, '$_', '$name')", "${name}_$_($argument)" ] } @{ $preset->{parts} };
-	my $mask = $bits == 64 ? -1 : (1 << $bits) - 1;
-	my $inside = $bits == 64 ? 'true' : "id BETWEEN 0 AND $mask";
-	my $ids = "(SELECT id FROM known UNION ALL
-		SELECT hashint8extended(n, $seed) & $mask FROM generate_series(1, $random) AS n) AS ids";
-
-	my $theirs = join ', ', map { $_->[0] } @pairs;
-	my $ours = join ', ', map { $_->[1] } @pairs;
-	is( $sql->("SELECT id, ROW($theirs), ROW($ours) FROM $ids
-			WHERE $inside AND ROW($theirs) IS DISTINCT FROM ROW($ours) LIMIT 5"),
-		'', "$name: plain SQL reads known and random ids as flakeid does");
-	cmp_ok($sql->("SELECT count(*) FROM $ids WHERE $inside"), '>=', $random, "$name: of which there are enough");
-	is( $sql->("SELECT id FROM $ids WHERE NOT $inside AND num_nulls($ours) < @{[ scalar @pairs ]} LIMIT 5"),
-		'', "$name: other numbers give null");
+	my ($ids, $where, @expressions) = @_;
+	my ($extension, $plain) = map {
+		my $schema = $_;
+		'ROW(' . join(', ', map { s/%s/$schema./gr } @expressions) . ')::text'
+	} qw(public flakeid_plain);
+	return $sql->("SELECT id, $extension, $plain FROM $ids AS ids (id) WHERE $where AND $extension IS DISTINCT FROM $plain LIMIT 3");
 }
 
-is( $sql->(
-		q{SELECT * FROM randflake AS r, LATERAL (SELECT decode(secret_hex, 'hex') AS key) AS k
-		WHERE (raw_id, to_timestamp(unix_seconds), node, sequence) IS DISTINCT FROM
-			(randflake_raw(id, randflake_round_keys(key)), randflake_timestamp(id, key),
-			 randflake_node(id, key), randflake_sequence(id, key))}),
-	'', "Randflake's own ids, each under its secret");
-is( $sql->(
-		q{SELECT * FROM bwmarrin WHERE (to_timestamp(unix_ms / 1000.0), node, step) IS DISTINCT FROM
-			(snowflake_timestamp(id), snowflake_node(id), snowflake_sequence(id))}),
-	'', "bwmarrin's own ids");
+my $seed = int rand(1 << 31);
+note "seed of the random ids: $seed";
+my %layouts = map { split /\|/ } split /\n/, $sql->('SELECT name, layout_text FROM flakeid_plain.layouts');
+is_deeply(
+	\%layouts,
+	{ map { split /\|/ } split /\n/, $sql->('SELECT name, layout_text FROM flakeid.layouts') },
+	'the presets are the same');
+for my $name (sort keys %layouts)
+{
+	my $layout = $layouts{$name};
+	my $bits = 0;
+	$bits += $_ for $layout =~ /(?<= |^)\w+:(\d+)/g;
+	my @fields = $layout =~ /(?: |^)(\w+):\d+/g;
+	my $mask = $bits == 64 ? -1 : (1 << $bits) - 1;
+	my $inside = $bits == 64 ? 'true' : "id BETWEEN 0 AND $mask";
+	my $drawn = "(SELECT hashint8extended(n, $seed) & $mask FROM generate_series(1, $random) AS n)";
+	is( differ(
+			"(SELECT id FROM known UNION ALL SELECT * FROM $drawn AS drawn)", $inside,
+			map({ "%s$_(id, '$name')" } qw(flake_timestamp flake_node flake_sequence)),
+			map({ "%sflake_field(id, '$_', '$name')" } @fields)),
+		'', "$name: known and random ids are read alike");
+	is( differ('(SELECT id FROM known TABLESAMPLE bernoulli (5))', $layout =~ /cipher/ ? 'true' : "id >= 0 AND $inside", "%sflake_explain(id, '$name')", "%sflake_inspect(id, '$name')",
+			"%sflake_make(%sflake_timestamp(id, '$name'), %sflake_node(id, '$name'), %sflake_sequence(id, '$name'), '$name')"),
+		'', "$name: explained, inspected and composed alike");
+	next if $layout =~ /cipher|^back/;
+	my $moment = q{(timestamptz '2026-01-01' + (id % 10000000000) * interval '1 ms')};
+	my @searched = map { ("%sflake_floor($_, '$name')", "%sflake_ceil($_, '$name')") } $moment, "'infinity'", "'-infinity'";
+	for my $ends ('[]', '[)', '(]', '()')
+	{
+		for my $range ("tstzrange($moment, $moment + abs(id % 7) * interval '0.5 ms', '$ends')", "tstzrange($moment, NULL, '$ends')",
+			"tstzrange(NULL, $moment, '$ends')", "tstzrange('-infinity', 'infinity', '$ends')")
+		{
+			push @searched, "%sflake_range_floor($range, '$name')", "%sflake_range_ceil($range, '$name')";
+		}
+	}
+	is(differ('(SELECT id FROM known TABLESAMPLE bernoulli (5))', 'true', @searched),
+		'', "$name: moments and ranges lead to the same ids");
+}
 
-# What IMMUTABLE and a body of one expression are for.
-$sql->('CREATE INDEX moment ON bwmarrin (snowflake_timestamp(id))');
+my @forms = qw(base2 base16 base32 base32crockford base32hex base36 base58 base62 base64 base64url);
+is(differ('(SELECT id FROM known)', 'true', map { "%sflake_to_text(id, '$_')" } @forms), '', 'ids are spelled alike');
+for my $form (@forms)
+{
+	is($sql->("SELECT id FROM text_form WHERE (flakeid_plain.flake_to_text(id, '$form'), flakeid_plain.flake_from_text($form, '$form')) IS DISTINCT FROM ($form, id)"),
+		'', "$form: the vectors both ways");
+}
+is( $sql->(
+		q{SELECT * FROM randflake, decode(secret_hex, 'hex') AS key
+		WHERE (raw_id, id) IS DISTINCT FROM (flakeid_plain.flake_decrypt(id, key), flakeid_plain.flake_encrypt(raw_id, key))}),
+	'', "Randflake's own ids, each under its secret");
+is(differ('(SELECT id FROM known)', 'true', '%sflake_encrypt(id)', '%sflake_decrypt(id)'), '', 'enciphered alike under the secret');
+
+# What one edition refuses the other refuses: the calls of the SQL tests, and texts and layouts with a character changed.
+$sql->(slurp_file(source_dir() . '/test/sql/raised.sql') =~ s/pg_temp\.raised/public.raised/r);
+my $refused = sub {
+	my ($what, $from) = @_;
+	my $differing = $sql->(
+		qq{SET timezone = 'UTC'; SET datestyle = 'ISO';
+		SELECT replace(call, '%s', ''), extension, plain
+		FROM (SELECT call, regexp_replace(public.raised(replace(call, '%s', 'public.')), '\n  hint.*', '') AS extension,
+				regexp_replace(public.raised(replace(call, '%s', 'flakeid_plain.')), '\n  hint.*', '') AS plain
+			FROM ($from) AS calls (call) OFFSET 0) AS both_ways
+		WHERE extension IS DISTINCT FROM plain LIMIT 5});
+	is($differing, '', $what);
+	cmp_ok($sql->("SELECT count(*) FROM ($from) AS calls (call) WHERE public.raised(replace(call, '%s', 'flakeid_plain.')) <> 'nothing'"),
+		'>', 10, "$what: there are such");
+	return;
+};
+my $errors = slurp_file(source_dir() . '/sql/errors.sql');
+my ($bad) = $errors =~ /(INSERT INTO bad_layout .*?;)/s;
+$sql->("CREATE TABLE bad_layout (number int GENERATED ALWAYS AS IDENTITY, layout text); $bad");
+my $calls = q{unnest(ARRAY['SELECT %%sflake_timestamp(5, %L)', 'SELECT %%sflake_field(5, ''node'', %L)', 'SELECT %%sflake_inspect(5, %L)',
+	'SELECT %%sflake_explain(5, %L)', 'SELECT %%sflake_make(now(), 0, 0, %L)', 'SELECT %%sflake_floor(now(), %L)',
+	'SELECT %%sflake_next(%L)', 'SELECT %%sflake_block(1, %L)', 'SELECT * FROM %%sflake_next_many(1, %L)']) AS call};
+$refused->('wrong layouts', "SELECT format(call, layout) FROM bad_layout, $calls WHERE layout IS NOT NULL");
+my $letters = q{(ARRAY[' ', ':', '=', '-', '0', '1', '9', 'a', 'Z', 'm', 's', '_', 'é', '.', 'epoch=', 'time:', ':1ms', ' back:2', ' cipher='])};
+$refused->('layouts with a piece changed',
+	qq{SELECT format('SELECT %%sflake_explain(5, %L)', overlay(layout_text PLACING $letters\[1 + h % 19] FROM 1 + h / 32 % length(layout_text) FOR h / 8192 % 4))
+		FROM flakeid_plain.layouts, generate_series(1, 500) AS n, LATERAL (SELECT abs(hashint8extended(n, $seed + length(layout_text)) % 1000000)::int AS h OFFSET 0) AS hash});
+$refused->('texts with a character changed',
+	qq{SELECT format('SELECT %%sflake_from_text(%L, %L)', overlay(flakeid_plain.flake_to_text(id, form) PLACING $letters\[1 + h % 19] FROM 1 + h / 32 % 12 FOR h / 8192 % 3), form)
+		FROM unnest('{@{[ join ',', @forms ]}}'::text[]) AS form, (SELECT id FROM known ORDER BY hashint8(id) LIMIT 300) AS ids,
+			LATERAL (SELECT abs(hashint8extended(id, $seed + length(form)) % 1000000)::int AS h OFFSET 0) AS hash});
+# Their nodes and secrets are set in ways of the extension's own.
+my @theirs = grep { /flake_(?!next\(\)|nodes|lease|seal|unseal|layout\()/ && !/::flake|flakeid\.|flake_next\('(?!snow|twitter)/ } map { s/^\$\$|\$\$$//gr =~ s/^'(.*)'$/$1/sr =~ s/''/'/gr }
+  $errors =~ /pg_temp\.raised\((\$\$.*?\$\$|'(?:[^']|'')*')\)/g;
+cmp_ok(scalar @theirs, '>', 30, 'calls of sql/errors.sql');
+$refused->('the calls of sql/errors.sql', join ' UNION ALL ', map { my $call = s/\b(flake_\w+)\(/%s$1(/gr; "SELECT \$call\$$call\$call\$" } @theirs);
+$refused->('other texts and numbers',
+	join ' UNION ALL ', map { "SELECT \$call\$SELECT %sflake_$_\$call\$" } "from_text('', 'base58')", "from_text('0x', 'base16')",
+	"from_text('0000000000000000', 'base16')", "from_text('FFFFFFFFFFFFFFFF', 'base16')", "from_text('zzzzzzzzzzzzz', 'base36')",
+	"from_text('01', 'base2')", "from_text('====', 'base64')", "from_text('LTA=', 'base64')", "from_text('MDE=', 'base64')",
+	"from_text('OTk5OTk5OTk5OTk5OTk5OTk5OTk=', 'base64')", "from_text('MTIz', 'base64 ')", "from_text('__________9', 'base64url')",
+	"encrypt(1, '\\x00')", "timestamp(-1, 'snowflake')", "timestamp(1, 'time:62:1d sequence:1')", "explain(-1, 'time:62:1d sequence:1')",
+	"make('infinity', 0, 0, 'mastodon')", "make(now(), 0, 0, 'uidgenerator')", "make(now(), 1, 0, 'mastodon')", "block(0)", "block(4097)",
+	"block(NULL)", "next_many(-1)", "next_many(NULL)", "field(5, 'shard')", "floor(now(), 'rollback3')", "ceil(now(), 'randflake')");
+
+# Whoever may not decipher may not look into enciphered ids.
+$sql->('CREATE ROLE clerk LOGIN');
+is_deeply(
+	[ map { refusal($node, "SELECT flakeid_plain.flake_$_", database => 'shop', user => 'clerk') =~ s/:.*//sr }
+		  "timestamp(5, 'randflake')", "make(now(), 0, 0, 'randflake')", 'encrypt(5)', 'decrypt(5)', 'id_of(5)' ],
+	[ ('42501') x 4, '' ], 'enciphered ids are for those who may decipher');
+
+# What IMMUTABLE is for.
+$sql->("CREATE INDEX moment ON bwmarrin (flakeid_plain.flake_timestamp(id, 'snowflake')); CREATE INDEX id ON bwmarrin (id)");
 like(
-	$sql->(
-		q{SET enable_seqscan = off; EXPLAIN SELECT FROM bwmarrin WHERE snowflake_timestamp(id) > now()}),
-	qr/Index Cond: \(CASE WHEN /, 'readers serve in an index, and cost no call');
+	$sql->("SET enable_seqscan = off; EXPLAIN SELECT FROM bwmarrin WHERE flakeid_plain.flake_timestamp(id, 'snowflake') > now()"),
+	qr/Index Cond: \(flakeid_plain\.timestamp_in/, 'readers serve in an index');
+like(
+	$sql->("SET enable_seqscan = off; EXPLAIN SELECT FROM bwmarrin WHERE flakeid_plain.flake_in_range(id, tstzrange('2026-01-01', NULL))"),
+	qr/Index Cond: .*id >= .*AND.*id <= /, 'ids are found by time with the primary key');
 
 $node->stop;
 done_testing();
-
-sub split_preset
-{
-	my ($name, $layout) = split /\|/, $_[0];
-	my $bits = 0;
-	$bits += $_ for $layout =~ /(?<= |^)\w+:(\d+)/g;
-	my @parts = grep { !/^(time|node|sequence)$/ } $layout =~ /(?: |^)(\w+):\d+/g;
-	return (name => $name, bits => $bits, parts => \@parts, cipher => $layout =~ /cipher=/);
-}

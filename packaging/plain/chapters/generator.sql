@@ -1,0 +1,405 @@
+-- -------------------------------------------------------------------------------------------------
+-- Making ids
+-- -------------------------------------------------------------------------------------------------
+--
+-- A word is a tick and a sequence number side by side. The next one is nextval(word): no lock, no WAL, no transaction id.
+-- Another sequence, tick, says which tick is open. A draw reads tick, takes a word, and keeps it only if it lies in that
+-- tick. One session at a time opens a tick: setval(word) to its first word, then setval(tick). Ticks only rise, so
+-- that a word of a tick comes once: what was drawn past the end of a tick before the next one was opened lies outside
+-- the tick that its drawer has read, and is dropped.
+--
+-- 1. A crash, a promotion and a base backup reset unlogged sequences: tick then has no value, and ids begin anew past
+--    bound, a logged sequence. No tick is opened whose moment is not below a bound that was flushed to disk. `sure`
+--    is the bound that is known to be.
+-- 2. A dump that is put back calls setval() on all sequences. What was called with nextval() since has log_cnt above 0,
+--    and setval() makes it 0: so the opener ends with nextval(tick), and a tick with log_cnt 0 is not its own. Then ids
+--    begin anew past bound, too. The owner has no UPDATE on bound, so that his dump cannot lower it; the
+--    opener grants it to itself in a subtransaction that is rolled back. setval() is not.
+-- 3. Whoever begins elsewhere, after a promotion, in a copy, after pg_upgrade, may have missed an extension of bound.
+--    `home` says where bound was written; somewhere else ids begin further on.
+-- 4. Locks are taken in subtransactions that are always rolled back: so they go however the call ends (done, error, cancel,
+--    termination), while what sequences say stays. Nobody but the owner has a right on what is locked.
+--
+-- All moments are microseconds since 1970.
+
+CREATE UNLOGGED SEQUENCE flakeid_plain.word MINVALUE 0;
+CREATE UNLOGGED SEQUENCE flakeid_plain.tick MINVALUE 0;
+CREATE UNLOGGED SEQUENCE flakeid_plain.sure;
+CREATE SEQUENCE flakeid_plain.bound;
+CREATE SEQUENCE flakeid_plain.home MINVALUE -9223372036854775808;
+CREATE UNLOGGED SEQUENCE flakeid_plain.flush;
+COMMENT ON SEQUENCE flakeid_plain.word IS 'the last word that was drawn: tick and sequence number';
+COMMENT ON SEQUENCE flakeid_plain.tick IS 'the tick that is open';
+COMMENT ON SEQUENCE flakeid_plain.sure IS 'the bound that is known to be on disk';
+COMMENT ON SEQUENCE flakeid_plain.bound IS 'no id was stamped at or past this moment, in microseconds since 1970';
+COMMENT ON SEQUENCE flakeid_plain.home IS 'where bound was written: a hash';
+COMMENT ON SEQUENCE flakeid_plain.flush IS 'has no value; it is rewritten, and that rolled back, to flush WAL';
+DO $$
+BEGIN
+    EXECUTE format('REVOKE UPDATE ON SEQUENCE flakeid_plain.bound FROM %I', current_user);
+END
+$$;
+GRANT USAGE ON SEQUENCE flakeid_plain.word TO PUBLIC;
+GRANT SELECT ON SEQUENCE flakeid_plain.tick TO PUBLIC;
+
+CREATE TABLE flakeid_plain.opening ();
+CREATE TABLE flakeid_plain.extending ();
+COMMENT ON TABLE flakeid_plain.opening IS 'locked by who opens a tick';
+COMMENT ON TABLE flakeid_plain.extending IS 'locked by who extends the bound';
+
+-- What is known of the configured generator; configure() writes the function that returns it.
+CREATE TYPE flakeid_plain.generator AS (
+    layout text,
+    node bigint,
+    tick_us bigint, epoch_us bigint,
+    sequence_bits int,
+    max_tick bigint,
+    max_node bigint,
+    max_ahead_us bigint,
+    waits boolean
+);
+
+-- configure() writes these two functions anew.
+CREATE FUNCTION flakeid_plain.generator() RETURNS flakeid_plain.generator
+    LANGUAGE sql STABLE PARALLEL SAFE AS $$ SELECT NULL::flakeid_plain.generator $$;
+COMMENT ON FUNCTION flakeid_plain.generator() IS 'the generator of the settings';
+CREATE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint
+    LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$ SELECT word $$;
+COMMENT ON FUNCTION flakeid_plain.id_of(bigint) IS 'the id of a word';
+
+CREATE FUNCTION flakeid_plain.clock_us() RETURNS bigint
+    LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+$$;
+
+CREATE FUNCTION flakeid_plain.duration_text(us bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN us < 1000 THEN us || ' us'
+        WHEN us < 1000000 THEN round(us / 1000.0, 3) || ' ms' ELSE round(us / 1000000.0, 3) || ' s' END
+$$;
+
+-- Where this is: a restored, copied, promoted or upgraded generator is somewhere else.
+CREATE FUNCTION flakeid_plain.here() RETURNS bigint
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT hashtextextended(format('%s %s %s %s',
+        (SELECT system_identifier FROM pg_control_system()),
+        left(pg_walfile_name(pg_current_wal_insert_lsn()), 8),      -- the timeline
+        (SELECT oid FROM pg_database WHERE datname = current_database()),
+        pg_relation_filenode('flakeid_plain.bound')), 0)
+$$;
+
+-- Extends bound past `needed_us` and returns the bound that is on disk. Unless it must, it leaves that to another session
+-- that is about to. `anew`: nothing is known of what is on disk, and the bound is from here from now on.
+CREATE FUNCTION flakeid_plain.extend(needed_us bigint, must boolean, anew boolean) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    g flakeid_plain.generator := flakeid_plain.generator();
+    extension_us CONSTANT bigint := 2000000;
+    early_us CONSTANT bigint := 1000000;
+    kept bigint;        -- the bound
+    on_disk bigint;     -- as much of it as is known to be on disk
+    wanted bigint;
+    flushed pg_lsn;
+BEGIN
+    BEGIN
+        IF must THEN
+            LOCK TABLE flakeid_plain.extending IN EXCLUSIVE MODE;
+        ELSE
+            LOCK TABLE flakeid_plain.extending IN EXCLUSIVE MODE NOWAIT;
+        END IF;
+        SELECT bound.last_value, least(bound.last_value, sure.last_value) INTO kept, on_disk
+            FROM flakeid_plain.bound, flakeid_plain.sure;
+        IF anew OR on_disk < needed_us + early_us THEN
+            wanted := greatest(needed_us + 1, least(needed_us + extension_us, flakeid_plain.clock_us() + g.max_ahead_us));
+            IF anew OR kept < wanted THEN
+                kept := greatest(kept + 1, wanted);
+                GRANT UPDATE ON SEQUENCE flakeid_plain.bound TO CURRENT_USER;
+                PERFORM setval('flakeid_plain.bound', kept - 1), nextval('flakeid_plain.bound');
+                IF anew THEN
+                    PERFORM setval('flakeid_plain.home', flakeid_plain.here());
+                END IF;
+            END IF;
+            flushed := pg_current_wal_insert_lsn();
+            IF current_setting('server_version_num')::int >= 170000 THEN
+                EXECUTE 'SELECT pg_logical_emit_message(false, ''flakeid'', '''', true)';
+            ELSE
+                -- A rewritten unlogged sequence has a new initial file, whose one page is written at once, and WAL up to that page
+                -- is flushed before it.
+                ALTER SEQUENCE flakeid_plain.flush RESTART;
+            END IF;
+            IF pg_current_wal_flush_lsn() < flushed THEN
+                RAISE object_not_in_prerequisite_state USING MESSAGE = 'the bound of the ids is not on disk',
+                    DETAIL = format('WAL is flushed up to %s, and must be up to %s.', pg_current_wal_flush_lsn(), flushed);
+            END IF;
+            PERFORM setval('flakeid_plain.sure', kept);
+            on_disk := kept;
+        END IF;
+        RAISE SQLSTATE 'FLAKE';
+    EXCEPTION
+        WHEN SQLSTATE 'FLAKE' THEN
+            NULL;
+        WHEN lock_not_available THEN
+            IF must THEN
+                RAISE;
+            END IF;
+    END;
+    RETURN on_disk;
+END
+$$;
+
+-- Where ids begin when the open tick is not known: past this moment.
+CREATE FUNCTION flakeid_plain.floor_at_start(now_us bigint) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    g flakeid_plain.generator := flakeid_plain.generator();
+    kept bigint;
+    ever boolean;
+    lowered boolean;
+    same boolean;
+BEGIN
+    SELECT b.last_value, b.is_called, b.log_cnt = 0 AND t.is_called, h.is_called AND h.last_value = flakeid_plain.here()
+        INTO kept, ever, lowered, same
+        FROM flakeid_plain.bound AS b, flakeid_plain.tick AS t, flakeid_plain.home AS h;
+    IF NOT ever THEN
+        RETURN 0;
+    ELSIF NOT same THEN
+        -- What was missed: one extension and a tick, or, when the last one was long ago, what was in reach of the clock.
+        RETURN greatest(kept + 2000000 + g.tick_us, now_us + g.max_ahead_us - g.tick_us);
+    ELSIF lowered THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'the bound of the ids was overwritten',
+            DETAIL = 'A superuser put a dump back over this database, or called setval() on flakeid_plain.bound.',
+            HINT = 'As the owner, with the highest id of all tables: SELECT flakeid_plain.adopt(highest_id);';
+    END IF;
+    RETURN kept;
+END
+$$;
+
+CREATE FUNCTION flakeid_plain.throw_exhausted() RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    l flakeid_plain.layout := flakeid_plain.configured();
+    end_us bigint := flakeid_plain.end_us(l);
+    successor text;
+BEGIN
+    IF flakeid_plain.clock_us() < end_us THEN
+        RAISE sequence_generator_limit_exceeded USING
+            MESSAGE = format('layout "%s" has no ids left after the horizon of database "%s"', l.name, current_database()),
+            DETAIL = format('The layout ends at %s.', flakeid_plain.moment(end_us)),
+            HINT = 'If the horizon is wrong, see flakeid_plain.adopt(); otherwise use a layout with a later end.';
+    END IF;
+    SELECT p.successor INTO successor FROM flakeid_plain.presets() AS p WHERE p.name = l.name;
+    RAISE sequence_generator_limit_exceeded USING
+        MESSAGE = format('layout "%s" has been full since %s', l.name, flakeid_plain.moment(end_us)),
+        DETAIL = 'Its ids can still be read.',
+        HINT = coalesce(format('Use another layout, such as the preset %s.', successor),
+            'Use a layout with a later epoch or a wider time; see view flakeid_plain.layouts.');
+END
+$$;
+
+-- Opens the next tick if it is time, or has been opened by another session meanwhile. With `block` it always opens one, whose
+-- first words are the caller's. Unless `patient`, it is left to another session that is about to.
+-- too_far_us: how long until the next word may be drawn, 0 when it may; null when another session opens the tick.
+-- at_start: that word is the first past the bound. first_word: of the block.
+CREATE FUNCTION flakeid_plain.open(patient boolean, block int, OUT too_far_us bigint, OUT at_start boolean, OUT first_word bigint)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    g flakeid_plain.generator := flakeid_plain.generator();
+    mask bigint := ~((-1)::bigint << g.sequence_bits);
+    now_us bigint;
+    now bigint;         -- the tick of the clock
+    next bigint;        -- the tick to be opened
+    next_us bigint;     -- when it begins
+    on_disk bigint;
+    has_word boolean;
+BEGIN
+    IF patient IS NULL OR block IS NULL OR block < 0 OR block - 1 > mask THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'a block has no such length';
+    END IF;
+    BEGIN
+        IF patient THEN
+            LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE;
+        ELSE
+            LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE NOWAIT;
+        END IF;
+        now_us := flakeid_plain.clock_us();
+        now := (now_us - g.epoch_us) / g.tick_us;
+        IF now_us < g.epoch_us THEN
+            RAISE object_not_in_prerequisite_state USING
+                MESSAGE = format('the clock lies before the epoch of layout "%s"', g.layout),
+                DETAIL = format('The clock says %s, the epoch is %s.', flakeid_plain.moment(now_us), flakeid_plain.moment(g.epoch_us)),
+                HINT = 'Correct the clock, or configure a layout with an earlier epoch.';
+        END IF;
+        SELECT t.last_value, NOT (t.is_called AND t.log_cnt > 0), least(b.last_value, s.last_value),
+               w.last_value >> g.sequence_bits = t.last_value AND (NOT w.is_called OR w.last_value & mask < mask)
+            INTO next, at_start, on_disk, has_word
+            FROM flakeid_plain.tick AS t, flakeid_plain.bound AS b, flakeid_plain.sure AS s, flakeid_plain.word AS w;
+        IF at_start THEN
+            next_us := flakeid_plain.floor_at_start(now_us);
+            next := greatest(now, (next_us - g.epoch_us + g.tick_us - 1) / g.tick_us);
+        ELSIF block > 0 OR next < now OR NOT has_word THEN
+            next := greatest(now, next + 1);
+        ELSE
+            too_far_us := greatest(0, (next - now - g.max_ahead_us / g.tick_us) * g.tick_us);
+            RAISE SQLSTATE 'FLAKE';
+        END IF;
+        IF next > g.max_tick THEN
+            PERFORM flakeid_plain.throw_exhausted();
+        END IF;
+        next_us := next * g.tick_us + g.epoch_us;
+        too_far_us := greatest(0, (next - now - g.max_ahead_us / g.tick_us) * g.tick_us);
+        IF too_far_us > 0 THEN
+            RAISE SQLSTATE 'FLAKE';
+        END IF;
+        IF at_start OR next_us >= on_disk THEN
+            on_disk := flakeid_plain.extend(next_us, true, at_start);
+        END IF;
+        first_word := next << g.sequence_bits;
+        PERFORM setval('flakeid_plain.word', first_word + block, false);
+        PERFORM setval('flakeid_plain.tick', next - 1), nextval('flakeid_plain.tick');
+        RAISE SQLSTATE 'FLAKE';
+    EXCEPTION
+        WHEN SQLSTATE 'FLAKE' THEN
+            NULL;
+        WHEN lock_not_available THEN
+            IF patient THEN
+                RAISE;
+            END IF;
+            RETURN;
+    END;
+    IF first_word IS NOT NULL AND on_disk < next_us + 1000000 THEN
+        PERFORM flakeid_plain.extend(next_us, false, false);
+    END IF;
+END
+$$;
+
+-- True when that tick is open, and nobody but the opener has touched it.
+CREATE FUNCTION flakeid_plain.is_open(opened bigint) RETURNS boolean
+    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT last_value = opened AND is_called AND log_cnt > 0 FROM flakeid_plain.tick
+$$;
+
+-- Waits until a word that lies too far ahead of the clock may be drawn, or raises an error.
+CREATE FUNCTION flakeid_plain.wait(too_far_us bigint, at_start boolean) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    g flakeid_plain.generator := flakeid_plain.generator();
+    now_us bigint := flakeid_plain.clock_us();
+    ahead_us bigint := too_far_us + g.max_ahead_us;
+    hint text;
+BEGIN
+    IF g.waits AND too_far_us <= g.max_ahead_us + 2000000 THEN
+        PERFORM pg_sleep(least(too_far_us / 1000000.0, 0.1));
+        RETURN;
+    END IF;
+    hint := 'Correct the clock if it was set back, or wait until it has caught up. If it was wrong before and is right now, '
+        'and no id from the future was stored, as the owner, with the highest id of all tables: SELECT flakeid_plain.adopt(highest_id);';
+    IF at_start THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('the horizon of database "%s" lies %s ahead of the clock', current_database(), flakeid_plain.duration_text(ahead_us)),
+            DETAIL = format('Ids up to %s may have been issued, and the clock says %s; max_ahead is %s.',
+                flakeid_plain.moment(now_us + ahead_us), flakeid_plain.moment(now_us), flakeid_plain.duration_text(g.max_ahead_us)),
+            HINT = hint;
+    END IF;
+    RAISE object_not_in_prerequisite_state USING
+        MESSAGE = format('the next id of node %s lies %s ahead of the clock', g.node, flakeid_plain.duration_text(ahead_us)),
+        DETAIL = format('Ids were drawn faster than layout "%s" allows, or the clock was set back; the clock says %s; max_ahead is %s.',
+            g.layout, flakeid_plain.moment(now_us), flakeid_plain.duration_text(g.max_ahead_us)),
+        HINT = CASE WHEN ahead_us > 2 * g.max_ahead_us + 2000000 THEN hint
+            ELSE 'Wait, correct the clock, or use a layout with a wider sequence.' END;
+END
+$$;
+
+-- One word, in all cases but the common one.
+CREATE FUNCTION flakeid_plain.next_word() RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    g flakeid_plain.generator := flakeid_plain.generator();
+    opened bigint;
+    drawn bigint;
+    late bigint;        -- ticks that the clock is past the open tick
+    too_far_us bigint;
+    at_start boolean;
+BEGIN
+    LOOP
+        opened := pg_sequence_last_value('flakeid_plain.tick');
+        drawn := nextval('flakeid_plain.word');
+        IF drawn >> g.sequence_bits = opened THEN
+            late := (flakeid_plain.clock_us() - g.epoch_us) / g.tick_us - opened;
+            -- The tick is looked at after the word was drawn: then no dump that was put back lowered the word.
+            IF late <= 0 AND late >= -(g.max_ahead_us / g.tick_us) AND flakeid_plain.is_open(opened) THEN
+                RETURN drawn;
+            END IF;
+            IF late > 0 AND late * g.tick_us <= 10000 + g.tick_us THEN
+                -- Another session is about to open the next one: this one will do.
+                SELECT o.too_far_us INTO too_far_us FROM flakeid_plain.open(false, 0) AS o;
+                IF too_far_us IS NULL AND flakeid_plain.is_open(opened) THEN
+                    RETURN drawn;
+                END IF;
+                CONTINUE;
+            END IF;
+        END IF;
+        SELECT o.too_far_us, o.at_start INTO too_far_us, at_start FROM flakeid_plain.open(true, 0) AS o;
+        IF too_far_us > 0 THEN
+            PERFORM flakeid_plain.wait(too_far_us, at_start);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- The first of `n` words that follow each other in one tick.
+CREATE FUNCTION flakeid_plain.next_block(n int) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    g flakeid_plain.generator := flakeid_plain.generator();
+    opened record;
+BEGIN
+    IF n IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'number of ids must not be null';
+    ELSIF n < 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('number of ids must be at least 1, not %s', n);
+    ELSIF n > 1::bigint << g.sequence_bits THEN
+        RAISE numeric_value_out_of_range USING
+            MESSAGE = format('a block of %s ids does not fit into one tick', n),
+            DETAIL = format('A tick of layout "%s" holds %s ids.', g.layout, 1::bigint << g.sequence_bits),
+            HINT = 'Ask for fewer ids, or use flake_next_many().';
+    END IF;
+    PERFORM nextval('flakeid_plain.word');      -- asks for the right to draw, and what refuses it: a standby, READ ONLY
+    LOOP
+        opened := flakeid_plain.open(true, n);
+        EXIT WHEN opened.too_far_us = 0;
+        PERFORM flakeid_plain.wait(opened.too_far_us, opened.at_start);
+    END LOOP;
+    RETURN opened.first_word;
+END
+$$;
+
+-- `n` words in rising order. A statement of nextval() draws many at once while the tick is that of the clock.
+CREATE FUNCTION flakeid_plain.next_words(n int) RETURNS SETOF bigint
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    g flakeid_plain.generator := flakeid_plain.generator();
+    opened bigint;
+    missing bigint := n;
+    drawn bigint;
+BEGIN
+    IF n IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'number of ids must not be null';
+    ELSIF n < 0 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('number of ids must be at least 0, not %s', n);
+    END IF;
+    WHILE missing > 0 LOOP
+        opened := pg_sequence_last_value('flakeid_plain.tick');
+        IF missing > 1 AND opened = (flakeid_plain.clock_us() - g.epoch_us) / g.tick_us THEN
+            RETURN QUERY SELECT w FROM (SELECT nextval('flakeid_plain.word') AS w
+                FROM generate_series(1, least(missing, 256, 1 << least(g.sequence_bits, 30))) OFFSET 0) AS words
+                WHERE w >> g.sequence_bits = opened;
+            GET DIAGNOSTICS drawn = ROW_COUNT;
+            missing := missing - drawn;
+            CONTINUE WHEN drawn > 0;
+        END IF;
+        RETURN NEXT flakeid_plain.next_word();
+        missing := missing - 1;
+    END LOOP;
+END
+$$;

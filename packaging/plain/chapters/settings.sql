@@ -1,0 +1,175 @@
+-- -------------------------------------------------------------------------------------------------
+-- Settings
+-- -------------------------------------------------------------------------------------------------
+
+-- Only what was set stands here. The secret is for the owner, and so is the table.
+CREATE TABLE flakeid_plain.settings (
+    name text PRIMARY KEY CHECK (name IN ('layout', 'node', 'max_ahead', 'when_ahead', 'secret')),
+    value text NOT NULL
+);
+COMMENT ON TABLE flakeid_plain.settings IS
+    'layout (snowflake), node (0), max_ahead (5s), when_ahead (wait, or error), secret (32 hexadecimal digits); what is not here has its default';
+
+-- Writes the functions that depend on the settings, for as long as these stay. Ids go on past the bound when this is committed.
+CREATE FUNCTION flakeid_plain.configure() RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $configure$
+DECLARE
+    setting jsonb := (SELECT jsonb_object_agg(name, value) FROM flakeid_plain.settings);
+    layout text := coalesce(setting ->> 'layout', 'snowflake');
+    node_text text := coalesce(setting ->> 'node', '0');
+    ahead text := coalesce(setting ->> 'max_ahead', '5s');
+    waits text := coalesce(setting ->> 'when_ahead', 'wait');
+    secret text := setting ->> 'secret';
+    l flakeid_plain.layout := flakeid_plain.layout_of(layout);
+    g flakeid_plain.generator;
+    mask bigint;
+    node_bits bigint;
+    makes_ids text;
+    rights text := '';
+BEGIN
+    IF l.tick_us > 1000000 THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format('cannot generate ids with layout "%s"', layout),
+            DETAIL = 'Its ticks are longer than one second; such ids can only be read.',
+            HINT = 'Use ticks of at most 1s.';
+    ELSIF node_text !~ '^[0-9]{1,10}$' THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('invalid value for parameter "flakeid.node": "%s"', node_text),
+            HINT = 'In plain SQL a node is a number.';
+    ELSIF node_text::bigint > l.max_node THEN
+        RAISE numeric_value_out_of_range USING
+            MESSAGE = format('node %s is out of range for layout "%s"', node_text, layout),
+            DETAIL = CASE l.node_bits WHEN 0 THEN 'The layout has no node field, so its only node is 0.'
+                ELSE format('Its nodes are 0 to %s.', l.max_node) END,
+            HINT = 'Set node to a node of the layout, or use a layout with a wider node field.';
+    ELSIF ahead::interval < interval '1s' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'max_ahead must be at least 1s';
+    ELSIF waits NOT IN ('wait', 'error') THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('invalid value for parameter "flakeid.when_ahead": "%s"', waits),
+            HINT = 'Available values: wait, error.';
+    ELSIF secret !~ '^[0-9a-fA-F]{32}$' AND octet_length(secret) <> 16 THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = 'invalid value for parameter "flakeid.secret"',
+            HINT = 'A secret is 32 hexadecimal digits, or exactly 16 characters.';
+    END IF;
+    -- A plain 64-bit layout leaves the sign bit of its highest field zero.
+    g := ROW(layout, node_text::bigint, l.tick_us, l.epoch_us, length(ltrim(l.max_sequence::bit(64)::text, '0')), l.max_tick, l.max_node,
+        extract(epoch FROM ahead::interval) * 1000000, waits = 'wait');
+    mask := l.max_sequence;
+    node_bits := flakeid_plain.place_node(l, g.node);
+    EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.configured() RETURNS flakeid_plain.layout '
+        'LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L', format('SELECT %L::flakeid_plain.layout', l));
+    EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.generator() RETURNS flakeid_plain.generator '
+        'LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L', format('SELECT %L::flakeid_plain.generator', g));
+    makes_ids := format('((%%s OPERATOR(pg_catalog.<<) %s) OPERATOR(pg_catalog.|) ((%%s OPERATOR(pg_catalog.&) %s::pg_catalog.int8) '
+        'OPERATOR(pg_catalog.<<) %s) OPERATOR(pg_catalog.|) %s::pg_catalog.int8)',
+        l.time_shift, mask, l.sequence_shift, node_bits);
+    IF l.enciphered THEN
+        -- Nobody may have a word of his choice enciphered: what makes ids runs with the owner's rights, and id_of() is his alone.
+        rights := ' SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
+        EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS %L',
+            'SELECT flakeid_plain.flake_encrypt(' || format(makes_ids, format('(word OPERATOR(pg_catalog.>>) %s)', g.sequence_bits), 'word') || ')');
+        REVOKE ALL ON FUNCTION flakeid_plain.id_of(bigint) FROM PUBLIC;
+        CREATE OR REPLACE FUNCTION flakeid_plain.flake_next() RETURNS bigint LANGUAGE plpgsql VOLATILE
+            SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+            'BEGIN RETURN flakeid_plain.id_of(flakeid_plain.next_word()); END';
+    ELSE
+        EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS %L',
+            'SELECT ' || format(makes_ids, format('(word OPERATOR(pg_catalog.>>) %s)', g.sequence_bits), 'word'));
+        GRANT EXECUTE ON FUNCTION flakeid_plain.id_of(bigint) TO PUBLIC;
+        EXECUTE format($$CREATE OR REPLACE FUNCTION flakeid_plain.next_of(opened bigint, word bigint, now float8) RETURNS bigint
+            LANGUAGE plpgsql VOLATILE AS %L$$, format($$
+BEGIN
+    IF word OPERATOR(pg_catalog.>>) %s OPERATOR(pg_catalog.=) opened
+        AND (now OPERATOR(pg_catalog.*) %s::pg_catalog.float8 OPERATOR(pg_catalog.-) %s::pg_catalog.float8)::pg_catalog.int8 OPERATOR(pg_catalog.=) opened THEN
+        RETURN %s;
+    END IF;
+    RETURN flakeid_plain.id_of(flakeid_plain.next_word());
+END
+$$, g.sequence_bits, 1000000.0 / l.tick_us, l.epoch_us::numeric / l.tick_us + 0.5, format(makes_ids, 'opened', 'word')));
+        -- The common case. The server evaluates arguments from left to right: the tick must be read before the word is drawn.
+        -- A function of SQL that the planner puts in its place, around one of PL/pgSQL, costs half of one of PL/pgSQL alone.
+        CREATE OR REPLACE FUNCTION flakeid_plain.flake_next() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+            SELECT flakeid_plain.next_of(pg_catalog.pg_sequence_last_value('flakeid_plain.tick'),
+                pg_catalog.nextval('flakeid_plain.word'), pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))
+        $$;
+    END IF;
+    EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_next_many(n int, layout text DEFAULT NULL) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE'
+        || rights || $$ AS 'BEGIN
+    PERFORM flakeid_plain.require_configured(layout);
+    RETURN QUERY SELECT flakeid_plain.id_of(word) FROM flakeid_plain.next_words(n) AS word;
+END'$$;
+    EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_block(n int, layout text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql VOLATILE'
+        || rights || $$ AS 'BEGIN
+    PERFORM flakeid_plain.require_configured(layout);
+    RETURN flakeid_plain.id_of(flakeid_plain.next_block(n));
+END'$$;
+    -- Whoever draws waits until this is committed or rolled back, and then begins past the bound.
+    ALTER SEQUENCE flakeid_plain.tick RESTART;
+    ALTER SEQUENCE flakeid_plain.word RESTART;
+END
+$configure$;
+
+CREATE FUNCTION flakeid_plain.settings_changed() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM flakeid_plain.configure();
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER configure AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON flakeid_plain.settings
+    FOR EACH STATEMENT EXECUTE FUNCTION flakeid_plain.settings_changed();
+
+-- Ids are made with the configured layout alone.
+CREATE FUNCTION flakeid_plain.require_configured(layout text) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    l flakeid_plain.layout := flakeid_plain.configured();
+BEGIN
+    IF layout <> l.name AND (flakeid_plain.layout_of(layout)).normal_text <> l.normal_text THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format('cannot generate ids with layout "%s"', layout),
+            DETAIL = format('In plain SQL ids are made with the configured layout alone, which is "%s".', l.name),
+            HINT = 'Use flake_next() without a layout.';
+    END IF;
+END
+$$;
+
+SELECT flakeid_plain.configure();
+
+CREATE FUNCTION flakeid_plain.flake_next(layout text) RETURNS bigint LANGUAGE plpgsql VOLATILE STRICT AS $$
+BEGIN
+    PERFORM flakeid_plain.require_configured(layout);
+    RETURN flakeid_plain.flake_next();
+END
+$$;
+
+-- Declares that no id above this one is in use, as after a dump was put back, or when the clock had been wrong: ids begin past
+-- it, or at the clock. Without an id, at the clock.
+CREATE FUNCTION flakeid_plain.adopt(highest_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    l flakeid_plain.layout := flakeid_plain.configured();
+    kept bigint := 2;
+BEGIN
+    IF highest_id IS NOT NULL THEN
+        kept := greatest(kept, flakeid_plain.tick_start(l,
+            (flakeid_plain.raw_id(l, highest_id) >> l.time_shift & ~((-1)::bigint << l.time_bits)) + 1));
+    END IF;
+    BEGIN
+        LOCK TABLE flakeid_plain.opening, flakeid_plain.extending IN EXCLUSIVE MODE;
+        GRANT UPDATE ON SEQUENCE flakeid_plain.bound TO CURRENT_USER;
+        PERFORM setval('flakeid_plain.sure', 1), setval('flakeid_plain.tick', 0, false);
+        PERFORM setval('flakeid_plain.bound', kept - 1), nextval('flakeid_plain.bound');
+        PERFORM setval('flakeid_plain.home', flakeid_plain.here());
+        RAISE SQLSTATE 'FLAKE';
+    EXCEPTION WHEN SQLSTATE 'FLAKE' THEN
+        NULL;
+    END;
+END
+$$;
+COMMENT ON FUNCTION flakeid_plain.adopt(bigint) IS 'for the owner: declares that no id above this one is in use, and none is asked for again';
+
+GRANT USAGE ON SCHEMA flakeid_plain TO PUBLIC;
+REVOKE ALL ON FUNCTION flakeid_plain.adopt(bigint), flakeid_plain.configure(), flakeid_plain.settings_changed(),
+    flakeid_plain.extend(bigint, boolean, boolean), flakeid_plain.floor_at_start(bigint), flakeid_plain.throw_exhausted() FROM PUBLIC;
