@@ -27,12 +27,14 @@ CREATE UNLOGGED SEQUENCE flakeid_plain.tick MINVALUE 0;
 CREATE UNLOGGED SEQUENCE flakeid_plain.sure;
 CREATE SEQUENCE flakeid_plain.bound;
 CREATE SEQUENCE flakeid_plain.home MINVALUE -9223372036854775808;
+CREATE UNLOGGED SEQUENCE flakeid_plain.extended;
 CREATE UNLOGGED SEQUENCE flakeid_plain.flush;
 COMMENT ON SEQUENCE flakeid_plain.word IS 'the last word that was drawn: tick and sequence number';
 COMMENT ON SEQUENCE flakeid_plain.tick IS 'the tick that is open';
 COMMENT ON SEQUENCE flakeid_plain.sure IS 'the bound that is known to be on disk';
 COMMENT ON SEQUENCE flakeid_plain.bound IS 'no id was stamped at or past this moment, in microseconds since 1970';
 COMMENT ON SEQUENCE flakeid_plain.home IS 'where bound was written: a hash';
+COMMENT ON SEQUENCE flakeid_plain.extended IS 'when bound was extended, in microseconds since 1970';
 COMMENT ON SEQUENCE flakeid_plain.flush IS 'has no value; it is rewritten, and that rolled back, to flush WAL';
 DO $$
 BEGIN
@@ -88,8 +90,9 @@ CREATE FUNCTION flakeid_plain.here() RETURNS bigint
         pg_relation_filenode('flakeid_plain.bound')), 0)
 $$;
 
--- Extends bound past `needed_us` and returns the bound that is on disk. Unless it must, it leaves that to another session
--- that is about to. `anew`: nothing is known of what is on disk, and the bound is from here from now on.
+-- Extends bound past `needed_us`, and returns 0 when as much is on disk. At most one extension falls into a second, so that a
+-- standby whose replay lags by less misses at most one: then it returns how long until the next. Unless it must, it leaves all
+-- that to another session that is about to. `anew`: nothing is known of what is on disk, and the bound is from here from now on.
 CREATE FUNCTION flakeid_plain.extend(needed_us bigint, must boolean, anew boolean) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -98,7 +101,10 @@ DECLARE
     early_us CONSTANT bigint := 1000000;
     kept bigint;        -- the bound
     on_disk bigint;     -- as much of it as is known to be on disk
+    since_us bigint;    -- the last extension
+    now_us bigint;
     wanted bigint;
+    too_early_us bigint := 0;
     flushed pg_lsn;
 BEGIN
     BEGIN
@@ -107,10 +113,13 @@ BEGIN
         ELSE
             LOCK TABLE flakeid_plain.extending IN EXCLUSIVE MODE NOWAIT;
         END IF;
-        SELECT bound.last_value, least(bound.last_value, sure.last_value) INTO kept, on_disk
-            FROM flakeid_plain.bound, flakeid_plain.sure;
-        IF anew OR on_disk < needed_us + early_us THEN
-            wanted := greatest(needed_us + 1, least(needed_us + extension_us, flakeid_plain.clock_us() + g.max_ahead_us));
+        now_us := flakeid_plain.clock_us();
+        SELECT b.last_value, least(b.last_value, s.last_value), now_us - e.last_value INTO kept, on_disk, since_us
+            FROM flakeid_plain.bound AS b, flakeid_plain.sure AS s, flakeid_plain.extended AS e;
+        IF NOT anew AND since_us BETWEEN 0 AND 999999 THEN
+            too_early_us := CASE WHEN on_disk > needed_us THEN 0 ELSE 1000000 - since_us END;
+        ELSIF anew OR on_disk < needed_us + early_us THEN
+            wanted := greatest(needed_us + 1, least(needed_us + extension_us, now_us + g.max_ahead_us));
             IF anew OR kept < wanted THEN
                 kept := greatest(kept + 1, wanted);
                 GRANT UPDATE ON SEQUENCE flakeid_plain.bound TO CURRENT_USER;
@@ -131,8 +140,7 @@ BEGIN
                 RAISE object_not_in_prerequisite_state USING MESSAGE = 'the bound of the ids is not on disk',
                     DETAIL = format('WAL is flushed up to %s, and must be up to %s.', pg_current_wal_flush_lsn(), flushed);
             END IF;
-            PERFORM setval('flakeid_plain.sure', kept);
-            on_disk := kept;
+            PERFORM setval('flakeid_plain.extended', flakeid_plain.clock_us()), setval('flakeid_plain.sure', kept);
         END IF;
         RAISE SQLSTATE 'FLAKE';
     EXCEPTION
@@ -143,7 +151,7 @@ BEGIN
                 RAISE;
             END IF;
     END;
-    RETURN on_disk;
+    RETURN too_early_us;
 END
 $$;
 
@@ -199,7 +207,8 @@ $$;
 
 -- Opens the next tick if it is time, or has been opened by another session meanwhile. With `block` it always opens one, whose
 -- first words are the caller's. Unless `patient`, it is left to another session that is about to.
--- too_far_us: how long until the next word may be drawn, 0 when it may; null when another session opens the tick.
+-- too_far_us: how long until the next word may be drawn, 0 when it may; below 0 how long until the bound can be extended; null
+-- when another session opens the tick.
 -- at_start: that word is the first past the bound. first_word: of the block.
 CREATE FUNCTION flakeid_plain.open(patient boolean, block int, OUT too_far_us bigint, OUT at_start boolean, OUT first_word bigint)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -252,7 +261,11 @@ BEGIN
             RAISE SQLSTATE 'FLAKE';
         END IF;
         IF at_start OR next_us >= on_disk THEN
-            on_disk := flakeid_plain.extend(next_us, true, at_start);
+            too_far_us := -flakeid_plain.extend(next_us, true, at_start);
+            IF too_far_us < 0 THEN
+                RAISE SQLSTATE 'FLAKE';
+            END IF;
+            on_disk := NULL;
         END IF;
         first_word := next << g.sequence_bits;
         PERFORM setval('flakeid_plain.word', first_word + block, false);
@@ -288,8 +301,8 @@ DECLARE
     ahead_us bigint := too_far_us + g.max_ahead_us;
     hint text;
 BEGIN
-    IF g.waits AND too_far_us <= g.max_ahead_us + 2000000 THEN
-        PERFORM pg_sleep(least(too_far_us / 1000000.0, 0.1));
+    IF too_far_us < 0 OR g.waits AND too_far_us <= g.max_ahead_us + 2000000 THEN
+        PERFORM pg_sleep(least(abs(too_far_us) / 1000000.0, 0.1));
         RETURN;
     END IF;
     hint := 'Correct the clock if it was set back, or wait until it has caught up. If it was wrong before and is right now, '
@@ -340,7 +353,7 @@ BEGIN
             END IF;
         END IF;
         SELECT o.too_far_us, o.at_start INTO too_far_us, at_start FROM flakeid_plain.open(true, 0) AS o;
-        IF too_far_us > 0 THEN
+        IF too_far_us <> 0 THEN
             PERFORM flakeid_plain.wait(too_far_us, at_start);
         END IF;
     END LOOP;

@@ -135,7 +135,7 @@ BEGIN
 END
 $$;
 
-SELECT flakeid_plain.configure();
+DO $$ BEGIN PERFORM flakeid_plain.configure(); END $$;
 
 CREATE FUNCTION flakeid_plain.flake_next(layout text) RETURNS bigint LANGUAGE plpgsql VOLATILE STRICT AS $$
 BEGIN

@@ -92,7 +92,7 @@ BEGIN
             decimal := decode(text, 'base64');
             size := length(decimal);
             negative := (size > 0 AND get_byte(decimal, 0) = 45)::int;
-            most := 9223372036854775807 + negative;
+            most := 9223372036854775807::numeric + negative;
             FOR i IN negative .. size - 1 LOOP
                 place := i / 3 * 4 + i % 3 + 1;     -- the first character with bits of that byte
                 digit := get_byte(decimal, i) - 48;
