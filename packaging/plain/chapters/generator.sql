@@ -28,14 +28,12 @@ CREATE UNLOGGED SEQUENCE flakeid_plain.sure;
 CREATE SEQUENCE flakeid_plain.bound;
 CREATE SEQUENCE flakeid_plain.home MINVALUE -9223372036854775808;
 CREATE UNLOGGED SEQUENCE flakeid_plain.extended;
-CREATE UNLOGGED SEQUENCE flakeid_plain.flush;
 COMMENT ON SEQUENCE flakeid_plain.word IS 'the last word that was drawn: tick and sequence number';
 COMMENT ON SEQUENCE flakeid_plain.tick IS 'the tick that is open';
 COMMENT ON SEQUENCE flakeid_plain.sure IS 'the bound that is known to be on disk';
 COMMENT ON SEQUENCE flakeid_plain.bound IS 'no id was stamped at or past this moment, in microseconds since 1970';
 COMMENT ON SEQUENCE flakeid_plain.home IS 'where bound was written: a hash';
 COMMENT ON SEQUENCE flakeid_plain.extended IS 'when bound was extended, in microseconds since 1970';
-COMMENT ON SEQUENCE flakeid_plain.flush IS 'has no value; it is rewritten, and that rolled back, to flush WAL';
 DO $$
 BEGIN
     EXECUTE format('REVOKE UPDATE ON SEQUENCE flakeid_plain.bound FROM %I', current_user);
@@ -46,8 +44,10 @@ GRANT SELECT ON SEQUENCE flakeid_plain.tick TO PUBLIC;
 
 CREATE TABLE flakeid_plain.opening ();
 CREATE TABLE flakeid_plain.extending ();
+CREATE TABLE flakeid_plain.flushing ();
 COMMENT ON TABLE flakeid_plain.opening IS 'locked by who opens a tick';
 COMMENT ON TABLE flakeid_plain.extending IS 'locked by who extends the bound';
+COMMENT ON TABLE flakeid_plain.flushing IS 'truncated, and that rolled back, to flush WAL';
 
 -- What is known of the configured generator; configure() writes the function that returns it.
 CREATE TYPE flakeid_plain.generator AS (
@@ -90,6 +90,40 @@ CREATE FUNCTION flakeid_plain.here() RETURNS bigint
         pg_relation_filenode('flakeid_plain.bound')), 0)
 $$;
 
+-- Has all WAL on disk that was written before the call. The caller rolls back.
+CREATE FUNCTION flakeid_plain.flush_wal() RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    upto pg_lsn := pg_current_wal_insert_lsn();
+BEGIN
+    IF current_setting('server_version_num')::int >= 170000 THEN
+        EXECUTE 'SELECT pg_logical_emit_message(false, ''flakeid'', '''', true)';
+    ELSE
+        -- A table whose file is of this subtransaction is truncated where it is, and before that WAL is flushed. Not so an
+        -- unlogged one: rolled back before a crash, its file may keep the server from starting.
+        BEGIN
+            LOCK TABLE flakeid_plain.flushing IN ACCESS EXCLUSIVE MODE NOWAIT;
+            TRUNCATE flakeid_plain.flushing;
+            TRUNCATE flakeid_plain.flushing;
+        EXCEPTION WHEN lock_not_available THEN      -- pg_dump reads it
+            CREATE TABLE flakeid_plain.flushing_beside ();
+            TRUNCATE flakeid_plain.flushing_beside;
+        END;
+    END IF;
+    -- Releases before 15.11 and 16.7, and wal_level = minimal, leave it to the WAL writer, which writes whole pages.
+    FOR i IN 1 .. 1000 LOOP
+        IF pg_current_wal_flush_lsn() >= upto THEN
+            RETURN;
+        END IF;
+        PERFORM pg_logical_emit_message(false, 'flakeid', repeat('x', 16384));
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+    RAISE object_not_in_prerequisite_state USING
+        MESSAGE = 'the bound of the ids is not on disk',
+        DETAIL = format('WAL is flushed up to %s, and must be up to %s.', pg_current_wal_flush_lsn(), upto);
+END
+$$;
+
 -- Extends bound past `needed_us`, and returns 0 when as much is on disk. At most one extension falls into a second, so that a
 -- standby whose replay lags by less misses at most one: then it returns how long until the next. Unless it must, it leaves all
 -- that to another session that is about to. `anew`: nothing is known of what is on disk, and the bound is from here from now on.
@@ -105,7 +139,6 @@ DECLARE
     now_us bigint;
     wanted bigint;
     too_early_us bigint := 0;
-    flushed pg_lsn;
 BEGIN
     BEGIN
         IF must THEN
@@ -128,18 +161,7 @@ BEGIN
                     PERFORM setval('flakeid_plain.home', flakeid_plain.here());
                 END IF;
             END IF;
-            flushed := pg_current_wal_insert_lsn();
-            IF current_setting('server_version_num')::int >= 170000 THEN
-                EXECUTE 'SELECT pg_logical_emit_message(false, ''flakeid'', '''', true)';
-            ELSE
-                -- A rewritten unlogged sequence has a new initial file, whose one page is written at once, and WAL up to that page
-                -- is flushed before it.
-                ALTER SEQUENCE flakeid_plain.flush RESTART;
-            END IF;
-            IF pg_current_wal_flush_lsn() < flushed THEN
-                RAISE object_not_in_prerequisite_state USING MESSAGE = 'the bound of the ids is not on disk',
-                    DETAIL = format('WAL is flushed up to %s, and must be up to %s.', pg_current_wal_flush_lsn(), flushed);
-            END IF;
+            PERFORM flakeid_plain.flush_wal();
             PERFORM setval('flakeid_plain.extended', flakeid_plain.clock_us()), setval('flakeid_plain.sure', kept);
         END IF;
         RAISE SQLSTATE 'FLAKE';
@@ -213,8 +235,8 @@ $$;
 CREATE FUNCTION flakeid_plain.open(patient boolean, block int, OUT too_far_us bigint, OUT at_start boolean, OUT first_word bigint)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    g flakeid_plain.generator := flakeid_plain.generator();
-    mask bigint := ~((-1)::bigint << g.sequence_bits);
+    g flakeid_plain.generator;
+    mask bigint;
     now_us bigint;
     now bigint;         -- the tick of the clock
     next bigint;        -- the tick to be opened
@@ -222,14 +244,16 @@ DECLARE
     on_disk bigint;
     has_word boolean;
 BEGIN
-    IF patient IS NULL OR block IS NULL OR block < 0 OR block - 1 > mask THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'a block has no such length';
-    END IF;
     BEGIN
         IF patient THEN
             LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE;
         ELSE
             LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE NOWAIT;
+        END IF;
+        g := flakeid_plain.generator();     -- under the lock, which configure() holds until its end
+        mask := ~((-1)::bigint << g.sequence_bits);
+        IF block IS NULL OR block < 0 OR block - 1 > mask THEN
+            RAISE invalid_parameter_value USING MESSAGE = 'a block has no such length';
         END IF;
         now_us := flakeid_plain.clock_us();
         now := (now_us - g.epoch_us) / g.tick_us;
@@ -323,33 +347,35 @@ BEGIN
 END
 $$;
 
--- One word, in all cases but the common one.
-CREATE FUNCTION flakeid_plain.next_word() RETURNS bigint
+-- One id, in all cases but the common one.
+CREATE FUNCTION flakeid_plain.next_id() RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    g flakeid_plain.generator := flakeid_plain.generator();
+    g flakeid_plain.generator;
     opened bigint;
-    drawn bigint;
+    word bigint;
+    id bigint;
     late bigint;        -- ticks that the clock is past the open tick
     too_far_us bigint;
     at_start boolean;
 BEGIN
     LOOP
+        g := flakeid_plain.generator();
         opened := pg_sequence_last_value('flakeid_plain.tick');
-        drawn := nextval('flakeid_plain.word');
-        IF drawn >> g.sequence_bits = opened THEN
+        word := nextval('flakeid_plain.word');
+        IF word >> g.sequence_bits = opened THEN
+            id := flakeid_plain.id_of(word);
             late := (flakeid_plain.clock_us() - g.epoch_us) / g.tick_us - opened;
-            -- The tick is looked at after the word was drawn: then no dump that was put back lowered the word.
-            IF late <= 0 AND late >= -(g.max_ahead_us / g.tick_us) AND flakeid_plain.is_open(opened) THEN
-                RETURN drawn;
-            END IF;
+            too_far_us := CASE WHEN late BETWEEN -(g.max_ahead_us / g.tick_us) AND 0 THEN 0 ELSE 1 END;
             IF late > 0 AND late * g.tick_us <= 10000 + g.tick_us THEN
-                -- Another session is about to open the next one: this one will do.
-                SELECT o.too_far_us INTO too_far_us FROM flakeid_plain.open(false, 0) AS o;
-                IF too_far_us IS NULL AND flakeid_plain.is_open(opened) THEN
-                    RETURN drawn;
-                END IF;
-                CONTINUE;
+                -- Where another session is about to open the next tick, this one will do.
+                SELECT coalesce(o.too_far_us, 0) INTO too_far_us FROM flakeid_plain.open(false, 0) AS o WHERE o.too_far_us IS NULL;
+                CONTINUE WHEN NOT FOUND;
+            END IF;
+            -- The tick is looked at after the word was drawn: then no dump that was put back has lowered the word. And the id was
+            -- made with the settings that the word was drawn with.
+            IF too_far_us = 0 AND flakeid_plain.is_open(opened) AND g = flakeid_plain.generator() THEN
+                RETURN id;
             END IF;
         END IF;
         SELECT o.too_far_us, o.at_start INTO too_far_us, at_start FROM flakeid_plain.open(true, 0) AS o;
@@ -360,41 +386,48 @@ BEGIN
 END
 $$;
 
--- The first of `n` words that follow each other in one tick.
+-- The first of `n` ids that follow each other in one tick.
 CREATE FUNCTION flakeid_plain.next_block(n int) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    g flakeid_plain.generator := flakeid_plain.generator();
+    g flakeid_plain.generator;
     opened record;
+    id bigint;
 BEGIN
-    IF n IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = 'number of ids must not be null';
-    ELSIF n < 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('number of ids must be at least 1, not %s', n);
-    ELSIF n > 1::bigint << g.sequence_bits THEN
-        RAISE numeric_value_out_of_range USING
-            MESSAGE = format('a block of %s ids does not fit into one tick', n),
-            DETAIL = format('A tick of layout "%s" holds %s ids.', g.layout, 1::bigint << g.sequence_bits),
-            HINT = 'Ask for fewer ids, or use flake_next_many().';
-    END IF;
-    PERFORM nextval('flakeid_plain.word');      -- asks for the right to draw, and what refuses it: a standby, READ ONLY
     LOOP
+        g := flakeid_plain.generator();
+        IF n IS NULL THEN
+            RAISE null_value_not_allowed USING MESSAGE = 'number of ids must not be null';
+        ELSIF n < 1 THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('number of ids must be at least 1, not %s', n);
+        ELSIF n > 1::bigint << g.sequence_bits THEN
+            RAISE numeric_value_out_of_range USING
+                MESSAGE = format('a block of %s ids does not fit into one tick', n),
+                DETAIL = format('A tick of layout "%s" holds %s ids.', g.layout, 1::bigint << g.sequence_bits),
+                HINT = 'Ask for fewer ids, or use flake_next_many().';
+        END IF;
+        PERFORM nextval('flakeid_plain.word');      -- refuses who may not draw, and READ ONLY
         opened := flakeid_plain.open(true, n);
-        EXIT WHEN opened.too_far_us = 0;
-        PERFORM flakeid_plain.wait(opened.too_far_us, opened.at_start);
+        IF opened.too_far_us <> 0 THEN
+            PERFORM flakeid_plain.wait(opened.too_far_us, opened.at_start);
+            CONTINUE;
+        END IF;
+        id := flakeid_plain.id_of(opened.first_word);
+        IF g = flakeid_plain.generator() THEN
+            RETURN id;
+        END IF;
     END LOOP;
-    RETURN opened.first_word;
 END
 $$;
 
--- `n` words in rising order. A statement of nextval() draws many at once while the tick is that of the clock.
-CREATE FUNCTION flakeid_plain.next_words(n int) RETURNS SETOF bigint
+-- `n` ids in rising order. One statement draws many while the tick is that of the clock.
+CREATE FUNCTION flakeid_plain.next_ids(n int) RETURNS SETOF bigint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    g flakeid_plain.generator := flakeid_plain.generator();
+    g flakeid_plain.generator;
     opened bigint;
     missing bigint := n;
-    drawn bigint;
+    drawn bigint[];
 BEGIN
     IF n IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'number of ids must not be null';
@@ -402,16 +435,19 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('number of ids must be at least 0, not %s', n);
     END IF;
     WHILE missing > 0 LOOP
+        g := flakeid_plain.generator();
         opened := pg_sequence_last_value('flakeid_plain.tick');
         IF missing > 1 AND opened = (flakeid_plain.clock_us() - g.epoch_us) / g.tick_us THEN
-            RETURN QUERY SELECT w FROM (SELECT nextval('flakeid_plain.word') AS w
+            drawn := ARRAY(SELECT flakeid_plain.id_of(word) FROM (SELECT nextval('flakeid_plain.word') AS word
                 FROM generate_series(1, least(missing, 256, 1 << least(g.sequence_bits, 30))) OFFSET 0) AS words
-                WHERE w >> g.sequence_bits = opened;
-            GET DIAGNOSTICS drawn = ROW_COUNT;
-            missing := missing - drawn;
-            CONTINUE WHEN drawn > 0;
+                WHERE word >> g.sequence_bits = opened);
+            IF drawn <> '{}' AND g = flakeid_plain.generator() THEN
+                RETURN QUERY SELECT unnest(drawn);
+                missing := missing - cardinality(drawn);
+                CONTINUE;
+            END IF;
         END IF;
-        RETURN NEXT flakeid_plain.next_word();
+        RETURN NEXT flakeid_plain.next_id();
         missing := missing - 1;
     END LOOP;
 END

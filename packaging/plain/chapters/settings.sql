@@ -53,6 +53,9 @@ BEGIN
             MESSAGE = 'invalid value for parameter "flakeid.secret"',
             HINT = 'A secret is 32 hexadecimal digits, or exactly 16 characters.';
     END IF;
+    -- Whoever opens a tick waits until this is committed or rolled back, and then begins past the bound.
+    LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE;
+    PERFORM setval('flakeid_plain.tick', 0, false);
     -- A plain 64-bit layout leaves the sign bit of its highest field zero.
     g := ROW(layout, node_text::bigint, l.tick_us, l.epoch_us, length(ltrim(l.max_sequence::bit(64)::text, '0')), l.max_tick, l.max_node,
         extract(epoch FROM ahead::interval) * 1000000, waits = 'wait');
@@ -73,7 +76,7 @@ BEGIN
         REVOKE ALL ON FUNCTION flakeid_plain.id_of(bigint) FROM PUBLIC;
         CREATE OR REPLACE FUNCTION flakeid_plain.flake_next() RETURNS bigint LANGUAGE plpgsql VOLATILE
             SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
-            'BEGIN RETURN flakeid_plain.id_of(flakeid_plain.next_word()); END';
+            'BEGIN RETURN flakeid_plain.next_id(); END';
     ELSE
         EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS %L',
             'SELECT ' || format(makes_ids, format('(word OPERATOR(pg_catalog.>>) %s)', g.sequence_bits), 'word'));
@@ -85,7 +88,7 @@ BEGIN
         AND (now OPERATOR(pg_catalog.*) %s::pg_catalog.float8 OPERATOR(pg_catalog.-) %s::pg_catalog.float8)::pg_catalog.int8 OPERATOR(pg_catalog.=) opened THEN
         RETURN %s;
     END IF;
-    RETURN flakeid_plain.id_of(flakeid_plain.next_word());
+    RETURN flakeid_plain.next_id();
 END
 $$, g.sequence_bits, 1000000.0 / l.tick_us, l.epoch_us::numeric / l.tick_us + 0.5, format(makes_ids, 'opened', 'word')));
         -- The common case. The server evaluates arguments from left to right: the tick must be read before the word is drawn.
@@ -98,16 +101,13 @@ $$, g.sequence_bits, 1000000.0 / l.tick_us, l.epoch_us::numeric / l.tick_us + 0.
     EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_next_many(n int, layout text DEFAULT NULL) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE'
         || rights || $$ AS 'BEGIN
     PERFORM flakeid_plain.require_configured(layout);
-    RETURN QUERY SELECT flakeid_plain.id_of(word) FROM flakeid_plain.next_words(n) AS word;
+    RETURN QUERY SELECT flakeid_plain.next_ids(n);
 END'$$;
     EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_block(n int, layout text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql VOLATILE'
         || rights || $$ AS 'BEGIN
     PERFORM flakeid_plain.require_configured(layout);
-    RETURN flakeid_plain.id_of(flakeid_plain.next_block(n));
+    RETURN flakeid_plain.next_block(n);
 END'$$;
-    -- Whoever draws waits until this is committed or rolled back, and then begins past the bound.
-    ALTER SEQUENCE flakeid_plain.tick RESTART;
-    ALTER SEQUENCE flakeid_plain.word RESTART;
 END
 $configure$;
 
@@ -172,4 +172,4 @@ COMMENT ON FUNCTION flakeid_plain.adopt(bigint) IS 'for the owner: declares that
 
 GRANT USAGE ON SCHEMA flakeid_plain TO PUBLIC;
 REVOKE ALL ON FUNCTION flakeid_plain.adopt(bigint), flakeid_plain.configure(), flakeid_plain.settings_changed(),
-    flakeid_plain.extend(bigint, boolean, boolean), flakeid_plain.floor_at_start(bigint), flakeid_plain.throw_exhausted() FROM PUBLIC;
+    flakeid_plain.extend(bigint, boolean, boolean), flakeid_plain.floor_at_start(bigint), flakeid_plain.throw_exhausted(), flakeid_plain.flush_wal() FROM PUBLIC;

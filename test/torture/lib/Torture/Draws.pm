@@ -60,7 +60,7 @@ sub batch
 	my $copy = sprintf $statement, $o{call} // 'flake_next()', $count;
 	my ($start, $end) =
 	    $o{rolled_back} ? ('BEGIN;', '; ROLLBACK')
-	  : $o{read_only}   ? ('BEGIN READ ONLY;', '; COMMIT')
+	  : $o{read_only} && !$Torture::Server::plain ? ('BEGIN READ ONLY;', '; COMMIT')
 	  :                   ('', '');
 	my $from = Torture::Session::steady();
 	my $answer = $session->run("$start $copy $end");

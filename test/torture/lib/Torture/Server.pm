@@ -45,6 +45,47 @@ sub prepare
 	return;
 }
 
+# The edition in plain SQL in the place of the extension (EDITION=plain), a mutant of it (MUTANT).
+our $plain = ($ENV{EDITION} // '') eq 'plain';
+
+# What makes a mutant of the edition: what is left out, and the simulated mistake.
+my %mutants = (
+	unflushed => [ qr/                ALTER SEQUENCE flakeid_plain\.flush RESTART;\n/ => "                NULL;\n",
+		qr/IF pg_current_wal_flush_lsn\(\) < flushed THEN/ => 'IF false THEN' ],
+	ahead_of_bound => [ qr/IF at_start OR next_us >= on_disk THEN/ => 'IF at_start THEN' ],
+	unchecked_tick => [ qr/word OPERATOR\(pg_catalog\.>>\) %s OPERATOR\(pg_catalog\.=\) opened/ => 'word OPERATOR(pg_catalog.>>) %s OPERATOR(pg_catalog.>=) opened' ],
+	elsewhere => [ qr/ELSIF NOT same THEN/ => 'ELSIF false THEN' ],
+	trusting => [ qr/NOT \(t\.is_called AND t\.log_cnt > 0\)/ => 'NOT t.is_called', qr/last_value = opened AND is_called AND log_cnt > 0/ => 'last_value = opened' ],
+);
+
+sub install_plain
+{
+	my ($self, $database, $node) = @_;
+	my $script = "$top/plain/flakeid_plain.sql";
+	if (!-e $script)
+	{
+		command("$here/../../packaging/plain/build", "$top/plain");
+		if (my $name = $ENV{MUTANT})
+		{
+			open my $in, '<', $script or die $!;
+			my $sql = do { local $/; <$in> };
+			my @changes = @{ $mutants{$name} // die "no mutant $name\n" };
+			while (my ($from, $to) = splice @changes, 0, 2) { $sql =~ s/$from/$to/ or die "nothing to change: $from\n" }
+			open my $out, '>', $script or die $!;
+			print $out $sql;
+			close $out;
+		}
+	}
+	$self->value('postgres', "DO \$\$ BEGIN CREATE ROLE owner LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END \$\$");
+	$self->value('postgres', "ALTER DATABASE $database OWNER TO owner");
+	command("$bin/psql", '-h', $self->{dir}, '-p', 5432, '-U', 'owner', '-d', $database, '-XqAt', '-f', $script);
+	my $when = $self->{conf} =~ /^flakeid\.when_ahead = (\w+)/m ? $1 : 'wait';
+	$self->value($database, "INSERT INTO flakeid_plain.settings VALUES ('layout', '$self->{layout}'), ('node', '$node'),
+		('when_ahead', '$when'), ('secret', '2c1fd0e37b5a4961881f0a4c35d26b97')");
+	$self->value('postgres', "ALTER DATABASE $database SET search_path = flakeid_plain, public");
+	return;
+}
+
 sub top { return "$top" }
 sub bin { return $bin }
 
@@ -79,7 +120,7 @@ sub new
 	prepare();
 	my $number = @started;
 	my $dir = "$top/" . ($o{name} // "s$number");
-	my $self = bless { dir => $dir, data => "$dir/data", offset => 0, layout => $o{layout} // 'snowflake' },
+	my $self = bless { dir => $dir, data => "$dir/data", offset => 0, layout => $o{layout} // 'snowflake', conf => $o{conf} // '' },
 	  $class;
 	mkdir $dir;
 	push @started, $self;
@@ -110,7 +151,7 @@ log_min_messages = log
 flakeid.layout = '$self->{layout}'
 flakeid.secret_file = '$top/secret'
 END
-	print $conf "shared_preload_libraries = 'flakeid'\n" if $o{preload} // 1;
+	print $conf "shared_preload_libraries = 'flakeid'\n" if !$plain && ($o{preload} // 1);
 	print $conf "primary_conninfo = 'host=$dir/line port=5432 user=postgres'\n" if $primary;
 	print $conf $o{conf} // '', "\n";
 	close $conf;
@@ -125,10 +166,12 @@ sub create
 	my ($class, %o) = @_;
 	my $self = $class->new(%o);
 	$self->start;
+	my $node = 0;
 	for my $database (@{ $self->{databases} })
 	{
 		$self->value('postgres', "CREATE DATABASE $database");
-		$self->value($database, 'CREATE EXTENSION flakeid');
+		# In plain SQL each database has a generator of its own, and so a node.
+		$plain ? $self->install_plain($database, $node++) : $self->value($database, 'CREATE EXTENSION flakeid');
 	}
 	return $self;
 }
