@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $vectors = source_dir() . '/test/vectors';
-my $random = $ENV{RANDOM_IDS} // 2_000;    # a preset; 100,000 take 5 minutes
+my $random = $ENV{RANDOM_IDS} // 1_000;    # a preset; 100,000 take five minutes
 my $key = '3a5c9b0f1e2d4c6b8a7f9e0d1c2b3a49';
 my $secret = write_file(PostgreSQL::Test::Utils::tempdir() . '/secret', "$key\n");
 my $node = server('main', "flakeid.secret_file = '$secret'", "timezone = 'Australia/Lord_Howe'");
@@ -130,7 +130,7 @@ my $refused = sub {
 	return;
 };
 my $errors = slurp_file(source_dir() . '/sql/errors.sql');
-my ($bad) = $errors =~ /(INSERT INTO bad_layout .*?;)/s;
+my ($bad) = $errors =~ /(INSERT INTO bad_layout .*?;)\n/s;
 $sql->("CREATE TABLE bad_layout (number int GENERATED ALWAYS AS IDENTITY, layout text); $bad");
 my $calls = q{unnest(ARRAY['SELECT %%sflake_timestamp(5, %L)', 'SELECT %%sflake_field(5, ''node'', %L)', 'SELECT %%sflake_inspect(5, %L)',
 	'SELECT %%sflake_explain(5, %L)', 'SELECT %%sflake_make(now(), 0, 0, %L)', 'SELECT %%sflake_floor(now(), %L)',
@@ -139,13 +139,13 @@ $refused->('wrong layouts', "SELECT format(call, layout) FROM bad_layout, $calls
 my $letters = q{(ARRAY[' ', ':', '=', '-', '0', '1', '9', 'a', 'Z', 'm', 's', '_', 'é', '.', 'epoch=', 'time:', ':1ms', ' back:2', ' cipher='])};
 $refused->('layouts with a piece changed',
 	qq{SELECT format('SELECT %%sflake_explain(5, %L)', overlay(layout_text PLACING $letters\[1 + h % 19] FROM 1 + h / 32 % length(layout_text) FOR h / 8192 % 4))
-		FROM flakeid_plain.layouts, generate_series(1, 500) AS n, LATERAL (SELECT abs(hashint8extended(n, $seed + length(layout_text)) % 1000000)::int AS h OFFSET 0) AS hash});
+		FROM flakeid_plain.layouts, generate_series(1, 100) AS n, LATERAL (SELECT abs(hashint8extended(n, $seed + length(layout_text)) % 1000000)::int AS h OFFSET 0) AS hash});
 $refused->('texts with a character changed',
 	qq{SELECT format('SELECT %%sflake_from_text(%L, %L)', overlay(flakeid_plain.flake_to_text(id, form) PLACING $letters\[1 + h % 19] FROM 1 + h / 32 % 12 FOR h / 8192 % 3), form)
 		FROM unnest('{@{[ join ',', @forms ]}}'::text[]) AS form, (SELECT id FROM known ORDER BY hashint8(id) LIMIT 300) AS ids,
 			LATERAL (SELECT abs(hashint8extended(id, $seed + length(form)) % 1000000)::int AS h OFFSET 0) AS hash});
 # Their nodes and secrets are set in ways of the extension's own.
-my @theirs = grep { /flake_(?!next\(\)|nodes|lease|seal|unseal|layout\()/ && !/::flake|flakeid\.|flake_next\('(?!snow|twitter)/ } map { s/^\$\$|\$\$$//gr =~ s/^'(.*)'$/$1/sr =~ s/''/'/gr }
+my @theirs = grep { /flake_(?!next\(\)|nodes|lease|seal|unseal|layout\()/ && !/::flake|flakeid\.|flake_next\('(?!snow)/ } map { s/^\$\$|\$\$$//gr =~ s/^'(.*)'$/$1/sr =~ s/''/'/gr }
   $errors =~ /pg_temp\.raised\((\$\$.*?\$\$|'(?:[^']|'')*')\)/g;
 cmp_ok(scalar @theirs, '>', 30, 'calls of sql/errors.sql');
 $refused->('the calls of sql/errors.sql', join ' UNION ALL ', map { my $call = s/\b(flake_\w+)\(/%s$1(/gr; "SELECT \$call\$$call\$call\$" } @theirs);
@@ -162,8 +162,8 @@ $refused->('other texts and numbers',
 $sql->('CREATE ROLE clerk LOGIN');
 is_deeply(
 	[ map { refusal($node, "SELECT flakeid_plain.flake_$_", database => 'shop', user => 'clerk') =~ s/:.*//sr }
-		  "timestamp(5, 'randflake')", "make(now(), 0, 0, 'randflake')", 'encrypt(5)', 'decrypt(5)', 'id_of(5)' ],
-	[ ('42501') x 4, '' ], 'enciphered ids are for those who may decipher');
+		  "timestamp(5, 'randflake')", "make(now(), 0, 0, 'randflake')", 'encrypt(5)', 'decrypt(5)' ],
+	[ ('42501') x 4 ], 'enciphered ids are for those who may decipher');
 
 # What IMMUTABLE is for.
 $sql->("CREATE INDEX moment ON bwmarrin (flakeid_plain.flake_timestamp(id, 'snowflake')); CREATE INDEX id ON bwmarrin (id)");

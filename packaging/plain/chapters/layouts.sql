@@ -31,7 +31,7 @@ $$;
 
 CREATE FUNCTION flakeid_plain.us(moment timestamptz) RETURNS bigint
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT (extract(epoch FROM moment) * 1000000)::bigint
+    SELECT least(extract(epoch FROM moment) * 1000000, 9223372036854775807)::bigint
 $$;
 
 -- Start of a tick in microseconds since 1970; null when 64 bits cannot hold it.

@@ -8,6 +8,7 @@ use warnings;
 use Exporter 'import';
 use Test::More;
 use Time::HiRes qw(sleep);
+use Torture::Server;
 use Torture::Session;
 
 our @EXPORT = qw($max_ahead $year_2000 $horizon_moment row pause_for draw_first waited wait_until caught_up);
@@ -16,7 +17,7 @@ our $max_ahead = 5;
 our $year_2000 = 946_684_800_000_000;    # PostgreSQL's epoch, in microseconds since 1970
 
 # How far the horizon allows ids, in microseconds since 1970.
-our $horizon_moment = 'SELECT greatest(plain_horizon, back_horizon & ((1::bigint << 56) - 1)) FROM flakeid.state';
+our $horizon_moment = $Torture::Server::plain ? 'SELECT last_value FROM flakeid_plain.bound' : 'SELECT greatest(plain_horizon, back_horizon & ((1::bigint << 56) - 1)) FROM flakeid.state';
 
 # How many draws of a server waited until they had an id, and how many seconds, as it counted them.
 sub waited
