@@ -441,7 +441,7 @@ BEGIN
             drawn := ARRAY(SELECT flakeid_plain.id_of(word) FROM (SELECT nextval('flakeid_plain.word') AS word
                 FROM generate_series(1, least(missing, 256, 1 << least(g.sequence_bits, 30))) OFFSET 0) AS words
                 WHERE word >> g.sequence_bits = opened);
-            IF drawn <> '{}' AND g = flakeid_plain.generator() THEN
+            IF drawn <> '{}' AND flakeid_plain.is_open(opened) AND g = flakeid_plain.generator() THEN
                 RETURN QUERY SELECT unnest(drawn);
                 missing := missing - cardinality(drawn);
                 CONTINUE;

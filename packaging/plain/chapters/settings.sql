@@ -74,9 +74,6 @@ BEGIN
         EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS %L',
             'SELECT flakeid_plain.flake_encrypt(' || format(makes_ids, format('(word OPERATOR(pg_catalog.>>) %s)', g.sequence_bits), 'word') || ')');
         REVOKE ALL ON FUNCTION flakeid_plain.id_of(bigint) FROM PUBLIC;
-        CREATE OR REPLACE FUNCTION flakeid_plain.flake_next() RETURNS bigint LANGUAGE plpgsql VOLATILE
-            SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
-            'BEGIN RETURN flakeid_plain.next_id(); END';
     ELSE
         EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS %L',
             'SELECT ' || format(makes_ids, format('(word OPERATOR(pg_catalog.>>) %s)', g.sequence_bits), 'word'));

@@ -50,10 +50,10 @@ our $plain = ($ENV{EDITION} // '') eq 'plain';
 
 # What makes a mutant of the edition: what is left out, and the simulated mistake.
 my %mutants = (
-	unflushed => [ qr/                ALTER SEQUENCE flakeid_plain\.flush RESTART;\n/ => "                NULL;\n",
-		qr/IF pg_current_wal_flush_lsn\(\) < flushed THEN/ => 'IF false THEN' ],
-	ahead_of_bound => [ qr/IF at_start OR next_us >= on_disk THEN/ => 'IF at_start THEN' ],
-	unchecked_tick => [ qr/word OPERATOR\(pg_catalog\.>>\) %s OPERATOR\(pg_catalog\.=\) opened/ => 'word OPERATOR(pg_catalog.>>) %s OPERATOR(pg_catalog.>=) opened' ],
+	unflushed => [ qr/PERFORM flakeid_plain\.flush_wal\(\);/ => 'NULL;' ],
+	unbound => [ qr/    RETURN kept;/ => '    RETURN 0;' ],
+	unchecked_tick => [ qr/word OPERATOR\(pg_catalog\.>>\) %s OPERATOR\(pg_catalog\.=\) opened/ => 'word OPERATOR(pg_catalog.>>) %s OPERATOR(pg_catalog.>=) opened',
+		qr/format\(makes_ids, 'opened', 'word'\)/ => "'flakeid_plain.id_of(word)'" ],
 	elsewhere => [ qr/ELSIF NOT same THEN/ => 'ELSIF false THEN' ],
 	trusting => [ qr/NOT \(t\.is_called AND t\.log_cnt > 0\)/ => 'NOT t.is_called', qr/last_value = opened AND is_called AND log_cnt > 0/ => 'last_value = opened' ],
 );
