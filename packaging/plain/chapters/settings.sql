@@ -141,32 +141,34 @@ BEGIN
 END
 $$;
 
+-- Ids begin at this moment, or at the clock, whatever is known of others.
+CREATE FUNCTION flakeid_plain.begin_past(us bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    LOCK TABLE flakeid_plain.opening, flakeid_plain.extending IN EXCLUSIVE MODE;
+    GRANT UPDATE ON SEQUENCE flakeid_plain.bound TO CURRENT_USER;
+    PERFORM setval('flakeid_plain.sure', 1), setval('flakeid_plain.tick', 0, false);
+    PERFORM setval('flakeid_plain.bound', us - 1), nextval('flakeid_plain.bound');
+    PERFORM setval('flakeid_plain.home', flakeid_plain.here());
+    RAISE SQLSTATE 'FLAKE';
+EXCEPTION WHEN SQLSTATE 'FLAKE' THEN
+    NULL;
+END
+$$;
+
 -- Declares that no id above this one is in use, as after a dump was put back, or when the clock had been wrong: ids begin past
 -- it, or at the clock. Without an id, at the clock.
 CREATE FUNCTION flakeid_plain.adopt(highest_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     l flakeid_plain.layout := flakeid_plain.configured();
-    kept bigint := 2;
 BEGIN
-    IF highest_id IS NOT NULL THEN
-        kept := greatest(kept, flakeid_plain.tick_start(l,
-            (flakeid_plain.raw_id(l, highest_id) >> l.time_shift & ~((-1)::bigint << l.time_bits)) + 1));
-    END IF;
-    BEGIN
-        LOCK TABLE flakeid_plain.opening, flakeid_plain.extending IN EXCLUSIVE MODE;
-        GRANT UPDATE ON SEQUENCE flakeid_plain.bound TO CURRENT_USER;
-        PERFORM setval('flakeid_plain.sure', 1), setval('flakeid_plain.tick', 0, false);
-        PERFORM setval('flakeid_plain.bound', kept - 1), nextval('flakeid_plain.bound');
-        PERFORM setval('flakeid_plain.home', flakeid_plain.here());
-        RAISE SQLSTATE 'FLAKE';
-    EXCEPTION WHEN SQLSTATE 'FLAKE' THEN
-        NULL;
-    END;
+    PERFORM flakeid_plain.begin_past(coalesce(greatest(2, flakeid_plain.tick_start(l,
+        (flakeid_plain.raw_id(l, highest_id) >> l.time_shift & ~((-1)::bigint << l.time_bits)) + 1)), 2));
 END
 $$;
 COMMENT ON FUNCTION flakeid_plain.adopt(bigint) IS 'for the owner: declares that no id above this one is in use, and none is asked for again';
 
 GRANT USAGE ON SCHEMA flakeid_plain TO PUBLIC;
-REVOKE ALL ON FUNCTION flakeid_plain.adopt(bigint), flakeid_plain.configure(), flakeid_plain.settings_changed(),
+REVOKE ALL ON FUNCTION flakeid_plain.adopt(bigint), flakeid_plain.begin_past(bigint), flakeid_plain.configure(), flakeid_plain.settings_changed(),
     flakeid_plain.extend(bigint, boolean, boolean), flakeid_plain.floor_at_start(bigint), flakeid_plain.throw_exhausted(), flakeid_plain.flush_wal() FROM PUBLIC;

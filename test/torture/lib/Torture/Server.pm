@@ -54,7 +54,6 @@ my %mutants = (
 	unbound => [ qr/    RETURN kept;/ => '    RETURN 0;' ],
 	unchecked_tick => [ qr/word OPERATOR\(pg_catalog\.>>\) %s OPERATOR\(pg_catalog\.=\) opened/ => 'word OPERATOR(pg_catalog.>>) %s OPERATOR(pg_catalog.>=) opened',
 		qr/format\(makes_ids, 'opened', 'word'\)/ => "'flakeid_plain.id_of(word)'" ],
-	elsewhere => [ qr/ELSIF NOT same THEN/ => 'ELSIF false THEN' ],
 	trusting => [ qr/NOT \(t\.is_called AND t\.log_cnt > 0\)/ => 'NOT t.is_called', qr/last_value = opened AND is_called AND log_cnt > 0/ => 'last_value = opened' ],
 );
 
