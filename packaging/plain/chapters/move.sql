@@ -110,7 +110,7 @@ BEGIN
             WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid') AND deptype = 'e'
         ), dependent AS (
             SELECT d.classid, d.objid, d.objsubid, 1 AS depth FROM pg_depend AS d JOIN member AS m ON d.refclassid = m.classid AND d.refobjid = m.objid
-            WHERE d.deptype IN ('n', 'a') AND NOT EXISTS (SELECT FROM member AS o WHERE o.classid = d.classid AND o.objid = d.objid)
+            WHERE d.deptype IN ('n', 'a') AND NOT EXISTS (SELECT FROM member AS own WHERE own.classid = d.classid AND own.objid = d.objid)
             UNION
             SELECT d.classid, d.objid, d.objsubid, depth + 1 FROM dependent AS on_
                 JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.deptype = 'n' AND d.classid = 'pg_rewrite'::regclass
