@@ -118,12 +118,19 @@ BEGIN
                         OR on_.classid = 'pg_rewrite'::regclass AND d.refobjid = (SELECT ev_class FROM pg_rewrite WHERE oid = on_.objid)
                             AND d.objid <> on_.objid)
         )
-        SELECT classid, objid, objsubid, max(depth) AS depth FROM dependent GROUP BY 1, 2, 3;
+        SELECT classid, objid, objsubid, max(depth) AS depth FROM dependent AS d
+        -- Not what is the extension's own.
+        WHERE NOT EXISTS (SELECT FROM member AS own WHERE own.classid = 'pg_class'::regclass AND own.objid IN (
+            SELECT ev_class FROM pg_rewrite WHERE d.classid = 'pg_rewrite'::regclass AND oid = d.objid
+            UNION ALL SELECT adrelid FROM pg_attrdef WHERE d.classid = 'pg_attrdef'::regclass AND oid = d.objid
+            UNION ALL SELECT conrelid FROM pg_constraint WHERE d.classid = 'pg_constraint'::regclass AND oid = d.objid
+            UNION ALL SELECT indrelid FROM pg_index WHERE d.classid = 'pg_class'::regclass AND indexrelid = d.objid))
+        GROUP BY 1, 2, 3;
     FOR o IN SELECT c.oid::regclass AS view, c.relkind, c.relacl, pg_get_userbyid(c.relowner) AS owner, max(depth) AS depth,
             rtrim(pg_get_viewdef(c.oid), ';') AS definition, array_to_string(c.reloptions, ', ') AS options
         FROM pg_temp.moving JOIN pg_rewrite AS r ON classid = 'pg_rewrite'::regclass AND r.oid = objid JOIN pg_class AS c ON c.oid = ev_class
         GROUP BY c.oid ORDER BY depth DESC LOOP
-        IF o.definition ~ 'OPERATOR\(' || place || '\.' THEN
+        IF o.definition ~ ('OPERATOR\(' || place || '\.') THEN
             RAISE feature_not_supported USING MESSAGE = format('view %s uses an operator of the extension', o.view),
                 HINT = 'Write it with flake_in_range(id, range), and call this again.';
         END IF;
