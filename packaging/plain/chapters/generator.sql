@@ -69,9 +69,10 @@ CREATE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint
     LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$ SELECT word $$;
 COMMENT ON FUNCTION flakeid_plain.id_of(bigint) IS 'the id of a word';
 
+-- Without SET, so that the planner puts it in its place.
 CREATE FUNCTION flakeid_plain.clock_us() RETURNS bigint
-    LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+    LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
+    SELECT (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000000::pg_catalog.float8)::pg_catalog.int8
 $$;
 
 CREATE FUNCTION flakeid_plain.duration_text(us bigint) RETURNS text
@@ -310,12 +311,6 @@ BEGIN
 END
 $$;
 
--- True when that tick is open, and nobody but the opener has touched it.
-CREATE FUNCTION flakeid_plain.is_open(opened bigint) RETURNS boolean
-    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT last_value = opened AND is_called AND log_cnt > 0 FROM flakeid_plain.tick
-$$;
-
 -- Waits until a word that lies too far ahead of the clock may be drawn, or raises an error.
 CREATE FUNCTION flakeid_plain.wait(too_far_us bigint, at_start boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -372,9 +367,10 @@ BEGIN
                 SELECT coalesce(o.too_far_us, 0) INTO too_far_us FROM flakeid_plain.open(false, 0) AS o WHERE o.too_far_us IS NULL;
                 CONTINUE WHEN NOT FOUND;
             END IF;
-            -- The tick is looked at after the word was drawn: then no dump that was put back has lowered the word. And the id was
-            -- made with the settings that the word was drawn with.
-            IF too_far_us = 0 AND flakeid_plain.is_open(opened) AND g = flakeid_plain.generator() THEN
+            -- The tick is looked at after the word was drawn: if still nobody but the opener has touched it, no dump that was put back
+            -- has lowered the word. And the id was made with the settings that the word was drawn with.
+            IF too_far_us = 0 AND (SELECT last_value = opened AND is_called AND log_cnt > 0 FROM flakeid_plain.tick)
+                AND g = flakeid_plain.generator() THEN
                 RETURN id;
             END IF;
         END IF;
@@ -441,7 +437,8 @@ BEGIN
             drawn := ARRAY(SELECT flakeid_plain.id_of(word) FROM (SELECT nextval('flakeid_plain.word') AS word
                 FROM generate_series(1, least(missing, 256, 1 << least(g.sequence_bits, 30))) OFFSET 0) AS words
                 WHERE word >> g.sequence_bits = opened);
-            IF drawn <> '{}' AND flakeid_plain.is_open(opened) AND g = flakeid_plain.generator() THEN
+            IF drawn <> '{}' AND (SELECT last_value = opened AND is_called AND log_cnt > 0 FROM flakeid_plain.tick)
+                AND g = flakeid_plain.generator() THEN
                 RETURN QUERY SELECT unnest(drawn);
                 missing := missing - cardinality(drawn);
                 CONTINUE;

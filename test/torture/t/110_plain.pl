@@ -278,7 +278,7 @@ $highest = 0;
 for my $layout (qw(sonyflake2 randflake js53 uidgenerator31))
 {
 	$server->value($database, "UPDATE settings SET value = '$layout' WHERE name = 'layout'");
-	my $answer = $layout eq 'randflake' ? $server->connect($database)->run('SELECT flake_next(), * FROM flake_inspect(flake_next())') : draw($layout);
+	my $answer = $layout eq 'randflake' ? $server->connect($database)->run('SELECT flake_next(), * FROM flake_inspect(flake_next())') : draw($layout, 'flake_next() FROM generate_series(1, 20)');
 	is($answer->{code}, undef, "layout $layout");
 	$highest = 0;
 }

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::Bin;
+use lib "$FindBin::Bin/../t";
 use FlakeTest;
 use Plain;
 use PostgreSQL::Test::Utils;
