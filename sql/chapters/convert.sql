@@ -1,0 +1,1708 @@
+-- -------------------------------------------------------------------------------------------------
+-- Moving tables in
+-- -------------------------------------------------------------------------------------------------
+--
+-- A conversion is a row of steps, each a function that runs in a transaction of its own. What is to be done next is read from
+-- the catalogs: so a conversion that was stopped goes on where it was, and two that run at once do each step once.
+--
+-- A column that has eight bytes already is changed in place. For any other, and wherever ids change, a new column is filled
+-- beside it, under a trigger, and takes its name in one short lock. What the catalogs cannot tell stands in comments on what
+-- belongs to the owner of the table: on the trigger functions while it goes on, on the old column afterwards, and for good on
+-- the sequence of the column. So no other role can write it, and a dump carries it.
+--
+--   flakeid_new_id    the column that will be id              flakeid_old_id    the column that was id, until somebody drops it
+--
+-- The ways: 'kept' (old rows keep their numbers), 'made' (rows get other ids, from a map), 'back' (an undo).
+--
+-- The functions run with the rights of the caller, who must be the owner: a table's triggers and expressions are its owner's
+-- code, which nobody else should run by accident.
+
+CREATE FUNCTION flakeid.convert_home() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT quote_ident(n.nspname)
+    FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+    WHERE p.proname = 'flake_next' AND p.pronargs = 0
+      AND (n.nspname = 'flakeid'
+           OR EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+                      WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+                        AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'flakeid'))
+$$;
+COMMENT ON FUNCTION flakeid.convert_home() IS 'the schema of flake_next(), quoted';
+
+CREATE FUNCTION flakeid.convert_type(asked text) RETURNS regtype
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN asked = 'bigint' THEN 'bigint'::regtype
+                ELSE coalesce(to_regtype(flakeid.convert_home() || '.flake'), 'bigint'::regtype) END
+$$;
+COMMENT ON FUNCTION flakeid.convert_type(text) IS 'the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
+
+CREATE FUNCTION flakeid.convert_memory(comment text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN starts_with(comment, 'flakeid {') THEN substr(comment, 9)::jsonb END
+$$;
+COMMENT ON FUNCTION flakeid.convert_memory(text) IS 'what a conversion wrote into a comment';
+
+CREATE FUNCTION flakeid.convert_lasts(bytes int8) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN coalesce(bytes, 0) < 20000000 THEN 'milliseconds'
+                ELSE format('about %s s', ceil(bytes / 1e8)) END
+$$;
+COMMENT ON FUNCTION flakeid.convert_lasts(int8) IS 'how long a statement takes that reads so much, at 100 MB a second';
+
+-- A column by its name in the whole tree of partitions; a table that is not partitioned is a tree of its own.
+CREATE FUNCTION flakeid.convert_tree(of_rel oid, of_att int2, OUT rel oid, OUT att int2, OUT leaf bool) RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT c.oid, a.attnum, c.relkind <> 'p'
+    FROM pg_catalog.pg_attribute r
+         CROSS JOIN LATERAL (SELECT r.attrelid AS oid UNION SELECT t.relid FROM pg_catalog.pg_partition_tree(r.attrelid) t) t
+         JOIN pg_catalog.pg_class c ON c.oid = t.oid
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attname = r.attname
+    WHERE r.attrelid = $1 AND r.attnum = $2
+    ORDER BY c.oid <> $1, c.oid
+$$;
+COMMENT ON FUNCTION flakeid.convert_tree(oid, int2) IS 'a column in its table and all partitions';
+
+-- Foreign keys are those of whole tables; one of a partition counts for the table that it is a part of.
+CREATE FUNCTION flakeid.convert_graph(root oid, root_att int2,
+        OUT rel oid, OUT att int2, OUT col name, OUT typ regtype, OUT needed bool, OUT depth int4, OUT via oid)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE k AS (
+        SELECT f.oid AS via, coalesce(pg_partition_root(f.confrelid), f.confrelid) AS parent, pa.attname AS parent_col,
+               coalesce(pg_partition_root(f.conrelid), f.conrelid) AS child, ca.attname AS child_col
+        FROM pg_catalog.pg_constraint f
+             CROSS JOIN LATERAL unnest(f.confkey, f.conkey) AS u (there, here)
+             JOIN pg_catalog.pg_attribute pa ON pa.attrelid = f.confrelid AND pa.attnum = u.there
+             JOIN pg_catalog.pg_attribute ca ON ca.attrelid = f.conrelid AND ca.attnum = u.here
+        WHERE f.contype = 'f' AND f.conparentid = 0
+    ), g AS (
+        SELECT a.attrelid AS rel, a.attname AS col, 0 AS depth, 0::oid AS via
+        FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1 AND a.attnum = $2
+        UNION
+        SELECT k.child, k.child_col, g.depth + 1, k.via
+        FROM g JOIN k ON k.parent = g.rel AND k.parent_col = g.col
+        WHERE g.depth < 64 AND NOT (k.child = $1 AND k.child_col = (SELECT a.attname FROM pg_catalog.pg_attribute a
+                                                                   WHERE a.attrelid = $1 AND a.attnum = $2))
+    ), one AS (
+        SELECT DISTINCT ON (g.rel, g.col) g.* FROM g ORDER BY g.rel, g.col, g.depth, g.via
+    )
+    SELECT one.rel, a.attnum, a.attname, a.atttypid::regtype, a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'uuid'::regtype), one.depth, one.via
+    FROM one JOIN pg_catalog.pg_attribute a ON a.attrelid = one.rel AND a.attname = one.col
+    ORDER BY one.depth, one.rel, a.attnum
+$$;
+COMMENT ON FUNCTION flakeid.convert_graph(oid, int2) IS
+    'a key column and all columns that refer to it, directly or through others; whether each has another size than an id';
+
+CREATE FUNCTION flakeid.convert_column(tab regclass, col name) RETURNS int2
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found int2[];
+BEGIN
+    IF col IS NOT NULL THEN
+        SELECT array_agg(a.attnum) INTO found FROM pg_catalog.pg_attribute a
+        WHERE a.attrelid = tab AND a.attname = col AND a.attnum > 0 AND NOT a.attisdropped;
+        IF found IS NULL THEN
+            RAISE undefined_column USING MESSAGE = format('table %s has no column "%s"', tab, col);
+        END IF;
+    ELSE
+        -- Of a primary key of several columns, the one that is made by a default and refers to nothing.
+        WITH k AS (
+            SELECT a.attnum, a.attidentity <> '' OR a.atthasdef AS made
+            FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+            WHERE i.indrelid = tab AND i.indisprimary AND array_position(i.indkey::int2[], a.attnum) < i.indnkeyatts
+              AND (a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype) OR a.atttypid = flakeid.convert_type(NULL))
+              AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint f
+                              WHERE f.contype = 'f' AND f.conrelid = tab AND a.attnum = ANY (f.conkey)))
+        SELECT CASE WHEN count(*) = 1 THEN array_agg(attnum)
+                    WHEN count(*) FILTER (WHERE made) = 1 THEN array_agg(attnum) FILTER (WHERE made) END
+        INTO found FROM k;
+        IF found IS NULL THEN
+            RAISE ambiguous_column USING MESSAGE = format('cannot tell which column of table %s is the id', tab),
+                HINT = 'Name the column as the second argument.';
+        END IF;
+    END IF;
+    RETURN found[1];
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_column(regclass, name) IS 'the number of a column; without a name, of the id in the primary key';
+
+CREATE FUNCTION flakeid.convert_name(prefix text, suffix name) RETURNS name
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ('flakeid_' || prefix || '_' || suffix)::name
+$$;
+COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'the name of what stands beside something of that name';
+
+CREATE FUNCTION flakeid.convert_columns(root oid, root_att int2, way text, target regtype,
+        OUT rel oid, OUT att int2, OUT col name, OUT typ regtype, OUT replaced bool, OUT retyped bool, OUT depth int4, OUT via oid,
+        OUT new_col name, OUT old_col name, OUT new_att int2, OUT old_att int2)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT g.rel, g.att, g.col, g.typ, r.replaced, NOT r.replaced AND g.typ <> target, g.depth, g.via, n.new_col, n.old_col,
+           (SELECT a.attnum FROM pg_catalog.pg_attribute a WHERE a.attrelid = g.rel AND a.attname = n.new_col),
+           (SELECT a.attnum FROM pg_catalog.pg_attribute a WHERE a.attrelid = g.rel AND a.attname = n.old_col)
+    FROM flakeid.convert_graph(root, root_att) g
+         CROSS JOIN LATERAL (SELECT way IN ('made', 'back') OR way = 'kept' AND g.needed AS replaced) r
+         CROSS JOIN LATERAL (SELECT flakeid.convert_name('new', g.col) AS new_col, flakeid.convert_name('old', g.col) AS old_col) n
+    ORDER BY g.depth, g.rel, g.att
+$$;
+COMMENT ON FUNCTION flakeid.convert_columns(oid, int2, text, regtype) IS
+    'the columns of a conversion: whether each is replaced by a new one, or gets another type in place';
+
+CREATE FUNCTION flakeid.convert_sequence(rel oid, att int2) RETURNS oid
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT d.objid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+      AND d.refobjid = rel AND d.refobjsubid = att
+    ORDER BY d.objid LIMIT 1
+$$;
+COMMENT ON FUNCTION flakeid.convert_sequence(oid, int2) IS 'the sequence that belongs to a column';
+
+CREATE FUNCTION flakeid.convert_default(rel oid, att int2) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = rel AND d.adnum = att
+$$;
+COMMENT ON FUNCTION flakeid.convert_default(oid, int2) IS 'the default of a column';
+
+CREATE FUNCTION flakeid.convert_is_made(rel oid, att int2) RETURNS bool
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(starts_with(flakeid.convert_default(rel, att), flakeid.convert_home() || '.flake_next('), false)
+$$;
+COMMENT ON FUNCTION flakeid.convert_is_made(oid, int2) IS 'whether the default of a column is flake_next()';
+
+-- Kept ids are the lowest of a table, since a conversion is refused where new ones would not lie above them.
+CREATE FUNCTION flakeid.convert_kept(rel oid, att int2) RETURNS int8
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT (flakeid.convert_memory(obj_description(flakeid.convert_sequence(rel, att), 'pg_class')) ->> 'kept')::int8
+$$;
+COMMENT ON FUNCTION flakeid.convert_kept(oid, int2) IS 'the highest id that a conversion left as it was';
+
+CREATE FUNCTION flakeid.convert_highest(rel oid, col name) RETURNS int8
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    highest int8;
+BEGIN
+    EXECUTE format('SELECT max(%I)::int8 FROM %s', col, rel::regclass) INTO highest;
+    RETURN highest;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_highest(oid, name) IS 'max(id)';
+
+CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT trigger name, OUT func oid, OUT memory jsonb)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.tgrelid, t.tgname, t.tgfoid, m.memory
+    FROM pg_catalog.pg_trigger t
+         CROSS JOIN LATERAL flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
+    WHERE t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_late') AND t.tgparentid = 0
+      AND to_regclass(m.memory ->> 'table') = root
+      AND m.memory ->> 'column' = (SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att)
+    ORDER BY t.tgrelid, t.tgname
+$$;
+COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'the triggers of a conversion that goes on, and what it remembers';
+
+-- -- What stands round a column ---------------------------------------------------------------------
+
+CREATE FUNCTION flakeid.convert_grants(acl aclitem[], of_rel oid, of_col name) RETURNS SETOF text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('GRANT %s%s ON %s TO %s%s', privilege_type, CASE WHEN of_col IS NOT NULL THEN format(' (%I)', of_col) END, of_rel::regclass,
+                  CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
+                  CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END)
+    FROM aclexplode(acl)
+$$;
+COMMENT ON FUNCTION flakeid.convert_grants(aclitem[], oid, name) IS 'statements that grant what an access list says';
+
+CREATE FUNCTION flakeid.convert_comment(kind text, name text, comment text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('COMMENT ON %s %s IS %L', kind, name, comment) WHERE comment IS NOT NULL
+$$;
+COMMENT ON FUNCTION flakeid.convert_comment(text, text, text) IS 'a statement that makes a comment, if there is one';
+
+CREATE FUNCTION flakeid.convert_views(rels oid[], atts int2[], OUT view oid, OUT depth int4) RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE v AS (
+        SELECT r.ev_class AS view, 1 AS depth
+        FROM unnest(rels, atts) AS c (rel, att)
+             JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+             JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+        WHERE r.ev_class <> c.rel
+        UNION
+        SELECT r.ev_class, v.depth + 1
+        FROM v JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view
+             JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+        WHERE r.ev_class <> v.view
+    )
+    SELECT v.view, max(v.depth) FROM v GROUP BY v.view
+$$;
+COMMENT ON FUNCTION flakeid.convert_views(oid[], int2[]) IS 'views that read a column, and those that read them, with how far away each is';
+
+-- Nothing that was granted by default to a new view stays, unless it stood in the list of the old one.
+CREATE FUNCTION flakeid.convert_view(view oid) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v record;
+BEGIN
+    SELECT c.oid, c.relowner, c.relacl, array_to_string(c.reloptions, ', ') AS options, c.oid::regclass::text AS name INTO v
+    FROM pg_catalog.pg_class c WHERE c.oid = view;
+    RETURN NEXT format('CREATE VIEW %s%s AS %s', v.name, ' WITH (' || v.options || ')', rtrim(pg_get_viewdef(view), ';'));
+    RETURN NEXT format('REVOKE ALL ON %s FROM %s', v.name,
+        (SELECT string_agg(DISTINCT CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE x.grantee::regrole::text END, ', ')
+         FROM (SELECT 0::oid AS grantee
+               UNION SELECT v.relowner WHERE v.relacl IS NOT NULL
+               UNION SELECT e.grantee FROM pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) e
+                     WHERE d.defaclrole = v.relowner AND d.defaclobjtype = 'r' AND e.grantee <> v.relowner) x));
+    RETURN QUERY SELECT replace(g, ' ON ' || view::regclass || ' TO ', ' ON ' || v.name || ' TO ') FROM flakeid.convert_grants(v.relacl, view, NULL) g;
+    RETURN QUERY SELECT g FROM pg_catalog.pg_attribute a, flakeid.convert_grants(a.attacl, view, a.attname) g
+                 WHERE a.attrelid = view AND a.attacl IS NOT NULL;
+    RETURN QUERY SELECT format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT %s', v.name, a.attname, flakeid.convert_default(view, a.attnum))
+                 FROM pg_catalog.pg_attribute a WHERE a.attrelid = view AND a.atthasdef;
+    RETURN QUERY SELECT pg_get_triggerdef(t.oid) FROM pg_catalog.pg_trigger t WHERE t.tgrelid = view AND NOT t.tgisinternal;
+    RETURN QUERY SELECT pg_get_ruledef(r.oid) FROM pg_catalog.pg_rewrite r WHERE r.ev_class = view AND r.rulename <> '_RETURN';
+    RETURN QUERY SELECT m FROM flakeid.convert_comment('VIEW', v.name, obj_description(view, 'pg_class')) m;
+    RETURN QUERY SELECT m FROM pg_catalog.pg_attribute a,
+                      flakeid.convert_comment('COLUMN', format('%s.%I', v.name, a.attname), col_description(view, a.attnum)) m
+                 WHERE a.attrelid = view AND a.attnum > 0;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_view(oid) IS 'statements that make a view as it is, with its grants, comments, triggers and rules';
+
+CREATE FUNCTION flakeid.convert_trigger(trigger oid) RETURNS SETOF text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT pg_get_triggerdef(t.oid) FROM pg_catalog.pg_trigger t WHERE t.oid = trigger
+    UNION ALL
+    SELECT format('ALTER TABLE %s %s TRIGGER %I', t.tgrelid::regclass,
+                  CASE t.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, t.tgname)
+    FROM pg_catalog.pg_trigger t WHERE t.oid = trigger AND t.tgenabled <> 'O'
+    UNION ALL
+    SELECT m FROM pg_catalog.pg_trigger t, flakeid.convert_comment('TRIGGER', format('%I ON %s', t.tgname, t.tgrelid::regclass),
+                                                        obj_description(t.oid, 'pg_trigger')) m
+    WHERE t.oid = trigger
+$$;
+COMMENT ON FUNCTION flakeid.convert_trigger(oid) IS 'statements that make a trigger as it is';
+
+CREATE FUNCTION flakeid.convert_policy(policy oid) RETURNS SETOF text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s', p.polname, p.polrelid::regclass,
+                  CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+                  CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+                  (SELECT string_agg(CASE WHEN r = 0 THEN 'PUBLIC' ELSE r::regrole::text END, ', ') FROM unnest(p.polroles) AS r),
+                  ' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')',
+                  ' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')')
+    FROM pg_catalog.pg_policy p WHERE p.oid = policy
+    UNION ALL
+    SELECT m FROM pg_catalog.pg_policy p, flakeid.convert_comment('POLICY', format('%I ON %s', p.polname, p.polrelid::regclass),
+                                                                  obj_description(p.oid, 'pg_policy')) m
+    WHERE p.oid = policy
+$$;
+COMMENT ON FUNCTION flakeid.convert_policy(oid) IS 'statements that make a policy as it is';
+
+-- Views, policies and triggers hold a column by its number and keep it from changing: they go, and come again.
+CREATE FUNCTION flakeid.convert_around(rels oid[], atts int2[], OUT before text, OUT after text[]) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH held AS (
+        SELECT DISTINCT d.classid, d.objid
+        FROM unnest(rels, atts) AS c (rel, att)
+             JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+    ), it AS (
+        SELECT format('DROP POLICY %I ON %s', p.polname, p.polrelid::regclass) AS before, 1000 AS rank, p.oid,
+               ARRAY(SELECT s FROM flakeid.convert_policy(p.oid) s) AS after
+        FROM held h JOIN pg_catalog.pg_policy p ON h.classid = 'pg_policy'::regclass AND p.oid = h.objid
+        UNION ALL
+        SELECT format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), 999, t.oid, ARRAY(SELECT s FROM flakeid.convert_trigger(t.oid) s)
+        FROM held h JOIN pg_catalog.pg_trigger t ON h.classid = 'pg_trigger'::regclass AND t.oid = h.objid
+        WHERE NOT t.tgisinternal AND t.tgparentid = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
+        UNION ALL
+        SELECT format('DROP VIEW %s', v.view::regclass), v.depth, v.view, ARRAY(SELECT s FROM flakeid.convert_view(v.view) s)
+        FROM flakeid.convert_views(rels, atts) v
+    )
+    SELECT it.before, it.after FROM it ORDER BY it.rank DESC, it.oid DESC
+$$;
+COMMENT ON FUNCTION flakeid.convert_around(oid[], int2[]) IS
+    'what must go before a column changes, in order, and how each comes again, in the other order';
+
+-- -- Whether it can be done -------------------------------------------------------------------------
+
+-- How ids lie in the layout in effect, asked of the functions that everybody has.
+CREATE FUNCTION flakeid.convert_layout(OUT tick int8, OUT sequences int8, OUT sequence_step int8, OUT nodes int4, OUT epoch timestamptz)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    at_zero int8;
+    made int8;
+BEGIN
+    EXECUTE format('SELECT %1$s.flake_ceil(now()) - %1$s.flake_floor(now()) + 1, %1$s.flake_make(now(), 0, 0), %1$s.flake_timestamp(0)', home)
+    INTO tick, at_zero, epoch;
+    sequences := 1;
+    nodes := 1;
+    FOR bit IN 0 .. 30 LOOP
+        BEGIN
+            EXECUTE format('SELECT %s.flake_make(now(), 0, $1)', home) INTO made USING (1::int8 << bit)::int4;
+        EXCEPTION WHEN OTHERS THEN
+            EXIT;
+        END;
+        sequence_step := coalesce(sequence_step, made - at_zero);
+        sequences := 2::int8 << bit;
+    END LOOP;
+    FOR bit IN 0 .. 30 LOOP
+        BEGIN
+            EXECUTE format('SELECT %s.flake_make(now(), $1, 0)', home) INTO made USING (1::int8 << bit)::int4;
+        EXCEPTION WHEN OTHERS THEN
+            EXIT;
+        END;
+        nodes := least(2::int8 << bit, 2147483647);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_layout() IS
+    'of the layout in effect: how far ids of neighbouring ticks and of neighbouring sequence numbers lie apart, how many sequence numbers and nodes there are, the epoch';
+
+CREATE FUNCTION flakeid.layout_above(max_id int8) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    candidate text;
+    fields text;
+    tick int8;
+    top int8;
+    second_tick timestamptz;
+    old_epoch timestamptz;
+    epoch timestamptz;
+    length interval;
+BEGIN
+    FOREACH candidate IN ARRAY ARRAY[nullif(current_setting('flakeid.layout', true), ''), 'snowflake'] LOOP
+        BEGIN
+            EXECUTE format('SELECT layout_text FROM %s.flake_layout($1)', home) INTO fields USING candidate;
+            EXECUTE format('SELECT %1$s.flake_ceil(now(), $1) - %1$s.flake_floor(now(), $1) + 1, %1$s.flake_ceil(''infinity'', $1), %1$s.flake_timestamp(0, $1)', home)
+            INTO tick, top, old_epoch USING fields;
+            EXECUTE format('SELECT %s.flake_timestamp($2, $1)', home) INTO second_tick USING fields, tick;
+        EXCEPTION WHEN OTHERS THEN
+            CONTINUE; -- enciphered, or not in the order of time
+        END;
+        CONTINUE WHEN fields IS NULL;
+        length := second_tick - old_epoch;
+        -- The first of January before it, so that the layout can be read; ten years must be left.
+        epoch := least(old_epoch, date_trunc('year', now() - (max_id / tick + 1) * length, 'UTC'));
+        IF epoch + (top / tick) * length > now() + interval '10 years' THEN
+            RETURN CASE WHEN epoch = old_epoch THEN fields
+                        ELSE regexp_replace(fields, ' epoch=\S+', to_char(epoch AT TIME ZONE 'UTC', '" epoch="YYYY-MM-DD"T00:00:00Z"')) END;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.layout_above(int8) IS
+    'a layout whose ids lie above an id from now on, for ten years at least: flakeid.layout, or snowflake, with an earlier epoch; NULL where there is none';
+
+CREATE FUNCTION flakeid.first_real_id(tab regclass, col name DEFAULT NULL) RETURNS int8
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    att int2 := flakeid.convert_column(tab, col);
+    kept int8 := flakeid.convert_kept(tab, att);
+    first int8;
+BEGIN
+    EXECUTE format('SELECT min(%1$I)::int8 FROM %2$s WHERE %1$I > $1',
+        (SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = tab AND a.attnum = att), tab)
+    INTO first USING coalesce(kept, -9223372036854775808);
+    RETURN coalesce(first, kept + 1);
+END
+$$;
+COMMENT ON FUNCTION flakeid.first_real_id(regclass, name) IS 'the lowest id of a converted table that carries a time; those below were kept';
+
+CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, way text, target regtype, created_at name, node int4,
+        OUT problem text, OUT hint text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    me oid := (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = current_user);
+    root_col name;
+    root_typ oid;
+    rels oid[];
+    replaced oid[];
+    changed oid[];
+    changed_atts int2[];
+    replaced_atts int2[];
+    highest int8;
+    drawn int8;
+    floor int8;
+    r record;
+    l record;
+BEGIN
+    SELECT a.attname, a.atttypid INTO root_col, root_typ FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att;
+    SELECT array_agg(DISTINCT c.rel), array_agg(DISTINCT c.rel) FILTER (WHERE c.replaced) INTO rels, replaced
+    FROM flakeid.convert_columns(root, root_att, way, target) c;
+    SELECT array_agg(t.rel), array_agg(t.att),
+           array_agg(t.att) FILTER (WHERE c.replaced)
+    INTO changed, changed_atts, replaced_atts
+    FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t WHERE c.replaced OR c.retyped;
+
+    -- The tables
+    FOR r IN SELECT c.*, c.oid::regclass::text AS name, n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.oid = ANY (rels) ORDER BY c.oid LOOP
+        IF r.relowner <> me THEN
+            problem := format('Table %s belongs to another role, %s.', r.name, r.relowner::regrole);
+            hint := CASE WHEN pg_has_role(current_user, r.relowner, 'MEMBER') THEN format('SET ROLE %s;', r.relowner::regrole) END;
+            RETURN NEXT;
+        END IF;
+        hint := NULL;
+        IF r.relkind NOT IN ('r', 'p') OR r.relispartition OR r.reloftype <> 0 OR r.nspname IN ('pg_catalog', 'information_schema')
+            OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = r.oid AND d.deptype = 'e') THEN
+            problem := format('%s is not an ordinary or partitioned table of its own.', r.name);
+            RETURN NEXT;
+        ELSIF r.relkind = 'r' AND EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE r.oid IN (i.inhrelid, i.inhparent)) THEN
+            problem := format('Table %s takes part in inheritance.', r.name);
+            RETURN NEXT;
+        END IF;
+        IF r.oid = ANY (replaced) THEN
+            IF r.relforcerowsecurity THEN
+                problem := format('Policies of table %s hide rows from its owner.', r.name);
+                hint := format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', r.name);
+                RETURN NEXT;
+                hint := NULL;
+            END IF;
+            IF NOT has_schema_privilege(r.relnamespace, 'CREATE') THEN
+                problem := format('Role %s cannot create anything in schema %I.', current_user, r.nspname);
+                RETURN NEXT;
+            END IF;
+            IF EXISTS (SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = r.oid) THEN
+                problem := format('Table %s has rules.', r.name);
+                RETURN NEXT;
+            END IF;
+        END IF;
+    END LOOP;
+
+    -- The column
+    IF root_typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype) AND root_typ <> target
+        AND root_typ <> flakeid.convert_type(NULL) THEN
+        problem := format('Column %I is of type %s.', root_col, root_typ::regtype);
+        RETURN NEXT;
+    END IF;
+    FOR r IN SELECT f.conname, f.confrelid::regclass AS parent FROM pg_catalog.pg_constraint f
+             WHERE f.contype = 'f' AND f.conrelid = root AND root_att = ANY (f.conkey) LOOP
+        problem := format('Column %I refers to table %s by foreign key %I.', root_col, r.parent, r.conname);
+        hint := format('CALL flakeid.convert(%L);', r.parent::text);
+        RETURN NEXT;
+    END LOOP;
+    hint := NULL;
+
+    -- What cannot follow a change of type, or a new column
+    FOR r IN SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0) AS what, d.refobjid::regclass AS rel
+             FROM unnest(changed, changed_atts) AS c (rel, att)
+                  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+             WHERE d.classid = 'pg_proc'::regclass
+             UNION
+             SELECT pg_describe_object(d.classid, d.objid, 0), v.view::regclass
+             FROM flakeid.convert_views(changed, changed_atts) v
+                  JOIN pg_catalog.pg_class c ON c.oid = v.view
+                  JOIN pg_catalog.pg_depend d ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view)
+                                              OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype)
+             WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass) LOOP
+        problem := format('%s depends on %s.', initcap(left(r.what, 1)) || substr(r.what, 2), r.rel);
+        hint := 'Drop it before, and create it again afterwards.';
+        RETURN NEXT;
+    END LOOP;
+    FOR r IN SELECT c.relkind, c.relowner, v.view::regclass AS name,
+                    EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = v.view AND d.deptype = 'e') AS member
+             FROM flakeid.convert_views(changed, changed_atts) v JOIN pg_catalog.pg_class c ON c.oid = v.view ORDER BY v.view LOOP
+        IF r.relkind <> 'v' OR r.member THEN
+            problem := format('%s reads the column.', pg_describe_object('pg_class'::regclass, r.name::oid, 0));
+            hint := 'Drop it before, and create it again afterwards.';
+            RETURN NEXT;
+        ELSIF r.relowner <> me THEN
+            problem := format('View %s belongs to another role, %s.', r.name, r.relowner::regrole);
+            hint := 'Let that role drop it before, and create it again afterwards.';
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+    hint := NULL;
+    FOR r IN SELECT DISTINCT c.rel::regclass AS rel, a.attname
+             FROM unnest(changed, changed_atts) AS c (rel, att)
+                  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+                  JOIN pg_catalog.pg_attrdef e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+                  JOIN pg_catalog.pg_attribute a ON a.attrelid = e.adrelid AND a.attnum = e.adnum AND a.attgenerated <> ''
+             UNION
+             SELECT c.rel::regclass, a.attname
+             FROM unnest(changed, changed_atts) AS c (rel, att)
+                  JOIN pg_catalog.pg_attribute g ON g.attrelid = c.rel AND g.attnum = c.att AND g.attgenerated <> ''
+                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = c.att
+             UNION
+             SELECT c.rel::regclass, a.attname
+             FROM unnest(changed, changed_atts) AS c (rel, att)
+                  JOIN pg_catalog.pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.rel AND d.objsubid = c.att
+                                                 AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid <> 0
+                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = d.refobjsubid AND a.attgenerated <> '' LOOP
+        problem := format('Column %I of table %s is generated.', r.attname, r.rel);
+        hint := format('ALTER TABLE %s ALTER COLUMN %I DROP EXPRESSION;', r.rel, r.attname);
+        RETURN NEXT;
+    END LOOP;
+    hint := NULL;
+    FOR r IN SELECT DISTINCT p.partrelid::regclass AS rel
+             FROM unnest(changed, changed_atts) AS c (rel, att) JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = c.rel
+             WHERE c.att = ANY (p.partattrs)
+                OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = p.partrelid
+                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = p.partrelid AND d.refobjsubid = c.att) LOOP
+        problem := format('Table %s is partitioned by the column.', r.rel);
+        hint := CASE WHEN way = 'kept' AND root_typ = 'int8'::regtype THEN 'Leave its type as it is: type => ''bigint''.' END;
+        RETURN NEXT;
+    END LOOP;
+    FOR r IN SELECT DISTINCT c.rel::regclass AS rel, pub.pubname
+             FROM pg_catalog.pg_publication pub
+                  JOIN pg_catalog.pg_publication_rel pr ON pr.prpubid = pub.oid
+                  JOIN unnest(changed, changed_atts) AS c (rel, att) ON c.rel = pr.prrelid
+             WHERE pr.prrelid = ANY (replaced)
+                OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_publication_rel'::regclass AND d.objid = pr.oid
+                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att AND pr.prqual IS NOT NULL)
+             UNION
+             SELECT c::regclass, p.pubname FROM unnest(replaced) AS c JOIN pg_catalog.pg_class k ON k.oid = c
+                  JOIN pg_catalog.pg_namespace n ON n.oid = k.relnamespace
+                  JOIN pg_catalog.pg_publication_tables p ON p.schemaname = n.nspname AND p.tablename = k.relname LOOP
+        problem := format('Publication %I has table %s.', r.pubname, r.rel);
+        hint := 'Subscribers need the new column before it is filled. Take the table out of the publication, convert it, and let subscribers copy it anew.';
+        RETURN NEXT;
+    END LOOP;
+    hint := NULL;
+
+    IF replaced IS NOT NULL THEN
+        FOR r IN SELECT DISTINCT x.conname, x.conrelid::regclass AS rel, x.contype
+                 FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t
+                      JOIN pg_catalog.pg_constraint x ON x.conrelid = t.rel AND t.att = ANY (x.conkey)
+                 WHERE c.replaced AND x.conparentid = 0 AND (x.contype = 'x' OR x.contype IN ('f', 'c') AND NOT x.convalidated) LOOP
+            IF r.contype = 'x' THEN
+                problem := format('Column is in exclusion constraint %I of table %s.', r.conname, r.rel);
+                hint := format('ALTER TABLE %s DROP CONSTRAINT %I;', r.rel, r.conname);
+            ELSE
+                problem := format('Constraint %I of table %s is not valid.', r.conname, r.rel);
+                hint := format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', r.rel, r.conname);
+            END IF;
+            RETURN NEXT;
+        END LOOP;
+        -- Each row is updated once. Other triggers would see it, unless replication's part is played.
+        FOR r IN SELECT t.tgname, t.tgrelid::regclass AS rel FROM pg_catalog.pg_trigger t
+                 WHERE t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgtype & 16 = 16
+                   AND cardinality(t.tgattr::int2[]) = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
+                   AND (t.tgenabled = 'A' OR NOT flakeid.convert_quiet()) LOOP
+            problem := format('Trigger %I of table %s would fire for each row.', r.tgname, r.rel);
+            hint := format('GRANT SET ON PARAMETER session_replication_role TO %I;', current_user);
+            RETURN NEXT;
+        END LOOP;
+        hint := NULL;
+        FOR r IN SELECT c.* FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced AND way <> 'back' LOOP
+            IF r.old_att IS NOT NULL THEN
+                problem := format('Column %I of table %s still stands, from a conversion before.', r.old_col, r.rel::regclass);
+                hint := format('ALTER TABLE %s DROP COLUMN %I;', r.rel::regclass, r.old_col);
+                RETURN NEXT;
+            END IF;
+        END LOOP;
+        FOR r IN SELECT t.tgrelid::regclass AS rel, m.memory ->> 'table' AS other
+                 FROM pg_catalog.pg_trigger t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
+                 WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (replaced) AND t.tgparentid = 0
+                   AND to_regclass(m.memory ->> 'table') IS DISTINCT FROM root LOOP
+            problem := format('Table %s takes part in the conversion of %s, which is not finished.', r.rel, r.other);
+            hint := format('CALL flakeid.convert(%L);', r.other);
+            RETURN NEXT;
+        END LOOP;
+        hint := NULL;
+    END IF;
+
+    IF way IN ('undo', 'back') THEN
+        RETURN;
+    END IF;
+
+    -- The ids
+    BEGIN
+        EXECUTE format('SELECT %1$s.flake_next(), %1$s.flake_floor(now())', home) INTO drawn, floor;
+    EXCEPTION WHEN OTHERS THEN
+        problem := format('No ids can be made: %s.', SQLERRM);
+        GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+        RETURN NEXT;
+        RETURN;
+    END;
+    IF root_typ <> 'uuid'::regtype AND NOT flakeid.convert_is_made(root, root_att) THEN
+        highest := flakeid.convert_highest(root, root_col);
+        IF highest >= drawn THEN
+            problem := format('New ids would not lie above the highest one, %s.', highest);
+            hint := format('ALTER DATABASE %I SET flakeid.layout = %L;', current_database(), flakeid.layout_above(highest));
+            IF hint IS NULL THEN
+                problem := problem || ' No layout would.';
+            END IF;
+            RETURN NEXT;
+            hint := NULL;
+        END IF;
+    END IF;
+    IF created_at IS NOT NULL THEN
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attname = created_at AND NOT a.attisdropped
+                       AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)) THEN
+            problem := format('Table %s has no column %I that holds a time.', root::regclass, created_at);
+            RETURN NEXT;
+            RETURN;
+        END IF;
+        l := flakeid.convert_layout();
+        EXECUTE format($q$SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I >= now() - interval '1 s') AS ahead,
+                              count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s$q$, created_at, root::regclass) INTO r USING l.epoch;
+        IF r.without + r.early > 0 THEN
+            problem := format('Of the rows, %s have no time in column %I, and %s lie before the epoch of the layout, %s.', r.without, created_at, r.early, l.epoch);
+            RETURN NEXT;
+        END IF;
+        IF r.ahead > 0 AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att)) THEN
+            problem := format('Of the rows, %s are of this second or ahead of the clock by column %I.', r.ahead, created_at);
+            RETURN NEXT;
+        END IF;
+        IF node NOT BETWEEN 0 AND l.nodes - 1 THEN
+            problem := format('The layout has nodes 0 to %s.', l.nodes - 1);
+            RETURN NEXT;
+        END IF;
+    END IF;
+    IF way = 'made' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i
+                                    WHERE i.indrelid = root AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indkey[0] = root_att
+                                      AND i.indpred IS NULL) THEN
+        problem := format('Column %I alone is not unique.', root_col);
+        RETURN NEXT;
+    END IF;
+    IF way = 'made' THEN
+        FOR r IN SELECT c.rel::regclass AS rel, c.col FROM flakeid.convert_columns(root, root_att, way, target) c
+                 WHERE c.via <> 0 AND flakeid.convert_default(c.rel, c.att) IS NOT NULL LOOP
+            problem := format('Column %I of table %s has a default.', r.col, r.rel);
+            hint := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', r.rel, r.col);
+            RETURN NEXT;
+        END LOOP;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, text, regtype, name, int4) IS 'why a conversion cannot be done, and a statement that helps';
+
+CREATE FUNCTION flakeid.convert_quiet() RETURNS bool
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM set_config('session_replication_role', 'replica', true);
+    PERFORM set_config('session_replication_role', 'origin', true);
+    RETURN true;
+EXCEPTION WHEN insufficient_privilege THEN
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_quiet() IS 'whether the caller may keep triggers from firing';
+
+-- -- Statements ------------------------------------------------------------------------------------
+--
+-- What a step does is a list of statements, which convert() runs and convert_plan() prints.
+
+CREATE FUNCTION flakeid.convert_locks(rels oid[]) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', string_agg(r::regclass::text, ', ' ORDER BY r)) FROM unnest(rels) AS r
+$$;
+COMMENT ON FUNCTION flakeid.convert_locks(oid[]) IS 'a statement that locks tables, always in the same order';
+
+-- The sequence stays, to go back to. That of an identity goes with it, so another takes its place.
+CREATE FUNCTION flakeid.convert_keep_sequence(rel oid, att int2, keeps bool) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    col record;
+    s record;
+    q record;
+    seq oid := flakeid.convert_sequence(rel, att);
+    name text;
+    memory jsonb;
+BEGIN
+    SELECT c.relname, c.relnamespace::regnamespace AS nsp, c.oid::regclass AS tab, a.attname, a.attidentity, a.atttypid::regtype AS typ INTO col
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid WHERE a.attrelid = rel AND a.attnum = att;
+    memory := jsonb_build_object('kept', CASE WHEN keeps THEN flakeid.convert_highest(rel, col.attname) END, 'default', flakeid.convert_default(rel, att),
+        'identity', nullif(col.attidentity, ''), 'type', col.typ::text, 'comment', obj_description(seq, 'pg_class'));
+    name := coalesce(seq::regclass::text, format('%s.%I', col.nsp, (col.relname || '_' || col.attname || '_flakeid_seq')::name));
+    IF seq IS NULL OR col.attidentity <> '' THEN
+        IF seq IS NOT NULL THEN
+            EXECUTE format('SELECT last_value, is_called FROM %s', seq::regclass) INTO s;
+            SELECT * INTO q FROM pg_catalog.pg_sequence WHERE seqrelid = seq;
+            RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY', col.tab, col.attname);
+            RETURN NEXT format('CREATE SEQUENCE %s AS %s INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s %s', name,
+                q.seqtypid::regtype, q.seqincrement, q.seqmin, q.seqmax, q.seqstart, q.seqcache, CASE WHEN q.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
+            RETURN NEXT format('SELECT pg_catalog.setval(%L, %s, %L)', name, s.last_value, s.is_called);
+        ELSE
+            RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', col.tab, col.attname);
+            RETURN NEXT format('CREATE SEQUENCE %s', name);
+        END IF;
+        RETURN NEXT format('ALTER SEQUENCE %s OWNED BY %s.%I', name, col.tab, col.attname);
+    ELSE
+        RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', col.tab, col.attname);
+    END IF;
+    RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', name, format('flakeid %s', jsonb_strip_nulls(memory)));
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_keep_sequence(oid, int2, bool) IS 'statements that take the default from a column, and keep what an undo needs';
+
+CREATE FUNCTION flakeid.convert_give_sequence(rel oid, att int2, col name, memory jsonb, highest int8) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    seq oid := flakeid.convert_sequence(rel, att);
+    tab text := rel::regclass;
+    name text;
+    kind text := memory ->> 'identity';
+    q record;
+    s record;
+    reached int8;
+BEGIN
+    SELECT coalesce(seq::regclass::text, format('%s.%I', c.relnamespace::regnamespace, (c.relname || '_' || col || '_seq')::name)) INTO name
+    FROM pg_catalog.pg_class c WHERE c.oid = rel;
+    IF seq IS NULL THEN
+        IF memory ->> 'default' IS NULL AND memory ? 'type' THEN
+            RETURN; -- there was no default
+        END IF;
+        IF memory ->> 'default' IS NOT NULL THEN
+            RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tab, col, memory ->> 'default');
+            RETURN;
+        END IF;
+        RETURN NEXT format('CREATE SEQUENCE %s OWNED BY %s.%I', name, tab, col);
+        reached := highest;
+    ELSE
+        SELECT * INTO q FROM pg_catalog.pg_sequence WHERE seqrelid = seq;
+        EXECUTE format('SELECT last_value, is_called FROM %s', seq::regclass) INTO s;
+        reached := nullif(greatest(highest, CASE WHEN s.is_called THEN s.last_value END), NULL);
+        RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', name, memory ->> 'comment');
+        IF q.seqtypid <> 'int8'::regtype AND reached > 2147483647 THEN
+            RETURN NEXT format('ALTER SEQUENCE %s AS bigint', name);
+        END IF;
+    END IF;
+    IF kind IS NOT NULL THEN
+        RETURN NEXT format('DROP SEQUENCE %s', name);
+        RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s INCREMENT BY %s START WITH %s CACHE %s %s)', tab, col,
+            CASE kind WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, name, q.seqincrement, q.seqstart, q.seqcache,
+            CASE WHEN q.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
+    ELSIF memory ->> 'default' IS NOT NULL OR memory IS NULL THEN
+        RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tab, col,
+            coalesce(memory ->> 'default', format('pg_catalog.nextval(%L)', name)));
+    END IF;
+    IF reached IS NOT NULL THEN
+        RETURN NEXT format('SELECT pg_catalog.setval(%L, %s)', name, reached);
+    END IF;
+    IF memory IS NOT NULL AND memory ->> 'default' IS NULL AND kind IS NULL THEN
+        RETURN NEXT format('DROP SEQUENCE %s', name); -- it was made for its comment
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_give_sequence(oid, int2, name, jsonb, int8) IS
+    'statements that give a column its default back, its sequence above every id';
+
+CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, way text, target regtype,
+        OUT statement text, OUT lock text, OUT lasts text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    restores bool := way IN ('undo', 'back');
+    rels oid[];
+    changed oid[];
+    changed_atts int2[];
+    moved oid[];
+    moved_atts int2[];
+    around text[];
+    keys text[];
+    later text[];
+    c record;
+    r record;
+    i int4;
+    cell text;
+    root_new int2;
+    fits bool;
+    memory jsonb;
+    stay bool := way = 'kept' OR way = 'made';
+BEGIN
+    lock := 'ACCESS EXCLUSIVE';
+    lasts := 'milliseconds';
+    SELECT array_agg(DISTINCT x.rel) INTO rels FROM flakeid.convert_columns(root, root_att, way, target) x
+    WHERE x.replaced OR x.retyped OR x.rel = root;
+    SELECT array_agg(t.rel) FILTER (WHERE x.retyped OR x.replaced), array_agg(t.att) FILTER (WHERE x.retyped OR x.replaced),
+           array_agg(t.rel) FILTER (WHERE x.replaced), array_agg(t.att) FILTER (WHERE x.replaced)
+    INTO changed, changed_atts, moved, moved_atts
+    FROM flakeid.convert_columns(root, root_att, way, target) x, flakeid.convert_tree(x.rel, x.att) t;
+
+    statement := flakeid.convert_locks(rels);
+    RETURN NEXT;
+    around := '{}';
+    FOR r IN SELECT * FROM flakeid.convert_around(coalesce(changed, '{}'), coalesce(changed_atts, '{}')) LOOP
+        statement := r.before;
+        RETURN NEXT;
+        around := r.after || around;
+    END LOOP;
+
+    -- Columns of eight bytes
+    SELECT x.* INTO c FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.rel = root AND x.att = root_att;
+    IF NOT c.replaced THEN
+        IF restores THEN
+            IF flakeid.convert_is_made(root, root_att) THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', root::regclass, c.col);
+                RETURN NEXT;
+            END IF;
+        ELSIF NOT flakeid.convert_is_made(root, root_att) THEN
+            RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k;
+        END IF;
+    END IF;
+    FOR r IN SELECT x.* FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.retyped LOOP
+        statement := format('ALTER TABLE %s ALTER COLUMN %I TYPE %s', r.rel::regclass, r.col, target);
+        -- What has an expression over the column is made anew, and what is checked with it is checked again.
+        lasts := flakeid.convert_lasts((
+            SELECT sum(pg_table_size(t.rel) * (SELECT count(DISTINCT d.objid) FROM pg_catalog.pg_depend d
+                    LEFT JOIN pg_catalog.pg_index x ON d.classid = 'pg_class'::regclass AND x.indexrelid = d.objid
+                    LEFT JOIN pg_catalog.pg_constraint k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
+                    WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att
+                      AND (x.indexprs IS NOT NULL OR x.indpred IS NOT NULL OR k.contype = 'c')))
+            FROM flakeid.convert_tree(r.rel, r.att) t WHERE t.leaf)::int8);
+        RETURN NEXT;
+    END LOOP;
+    lasts := 'milliseconds';
+    IF NOT c.replaced THEN
+        IF NOT restores AND NOT flakeid.convert_is_made(root, root_att) THEN
+            statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, c.col, home);
+            RETURN NEXT;
+        ELSIF restores AND flakeid.convert_is_made(root, root_att) THEN
+            memory := flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class'));
+            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
+                FROM flakeid.convert_give_sequence(root, root_att, c.col, memory, flakeid.convert_highest(root, c.col)) g;
+        END IF;
+    END IF;
+
+    IF moved IS NOT NULL THEN
+        -- Foreign keys and checks: their texts are the same before and after, since the new column takes the name
+        FOR r IN SELECT DISTINCT x.oid, x.contype, x.conname, x.conrelid::regclass AS rel, k.relkind, pg_get_constraintdef(x.oid) AS def,
+                        obj_description(x.oid, 'pg_constraint') AS comment
+                 FROM unnest(moved, moved_atts) AS m (rel, att)
+                      JOIN pg_catalog.pg_constraint x ON x.conparentid = 0 AND (x.contype IN ('f', 'c') AND x.conrelid = m.rel AND m.att = ANY (x.conkey)
+                                                                             OR x.contype = 'f' AND x.confrelid = m.rel AND m.att = ANY (x.confkey))
+                      JOIN pg_catalog.pg_class k ON k.oid = x.conrelid
+                 WHERE x.coninhcount = 0 AND NOT starts_with(x.conname, 'flakeid_new_')
+                 ORDER BY x.oid LOOP
+            statement := format('ALTER TABLE %s DROP CONSTRAINT %I', r.rel, r.conname);
+            RETURN NEXT;
+            later := later || format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', r.rel, r.conname, r.def,
+                                     CASE WHEN r.relkind = 'r' OR r.contype = 'c' THEN ' NOT VALID' END);
+            later := later || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%I ON %s', r.conname, r.rel), r.comment) m);
+        END LOOP;
+        FOR r IN SELECT DISTINCT s.oid, s.stxname, s.stxnamespace::regnamespace AS nsp, s.stxstattarget, obj_description(s.oid, 'pg_statistic_ext') AS comment
+                 FROM unnest(moved, moved_atts) AS m (rel, att)
+                      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = m.rel AND d.refobjsubid = m.att
+                      JOIN pg_catalog.pg_statistic_ext s ON d.classid = 'pg_statistic_ext'::regclass AND s.oid = d.objid LOOP
+            statement := format('DROP STATISTICS %s.%I', r.nsp, r.stxname);
+            RETURN NEXT;
+            later := later || pg_get_statisticsobjdef(r.oid);
+            IF r.stxstattarget >= 0 THEN
+                later := later || format('ALTER STATISTICS %s.%I SET STATISTICS %s', r.nsp, r.stxname, r.stxstattarget);
+            END IF;
+            later := later || ARRAY(SELECT m FROM flakeid.convert_comment('STATISTICS', format('%s.%I', r.nsp, r.stxname), r.comment) m);
+        END LOOP;
+
+        -- Indexes, first those of partitions, which stand ready under other names; then those that are made of them
+        FOR r IN SELECT x.*, k.oid AS con, k.conname, k.contype, k.condeferrable, k.condeferred, x.rel::regclass AS tab
+                 FROM flakeid.convert_indexes(moved, moved_atts) x
+                      LEFT JOIN pg_catalog.pg_constraint k ON k.conindid = x.idx AND k.contype IN ('p', 'u') AND k.conrelid = x.rel
+                 ORDER BY NOT x.leaf, x.idx LOOP
+            IF NOT r.attached THEN
+                statement := CASE WHEN r.con IS NOT NULL THEN format('ALTER TABLE %s DROP CONSTRAINT %I', r.tab, r.conname)
+                                  ELSE format('DROP INDEX %s', r.idx::regclass) END;
+                RETURN NEXT;
+            END IF;
+            IF r.leaf THEN
+                keys := keys || format('ALTER INDEX %s.%I RENAME TO %I', r.nsp, flakeid.convert_name('new', r.name), r.name);
+                IF r.con IS NOT NULL THEN
+                    keys := keys || format('ALTER TABLE %s ADD CONSTRAINT %I %s USING INDEX %I%s%s', r.tab, r.name,
+                        CASE r.contype WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END, r.name,
+                        CASE WHEN r.condeferrable THEN ' DEFERRABLE' END, CASE WHEN r.condeferred THEN ' INITIALLY DEFERRED' END);
+                END IF;
+            ELSIF NOT r.attached THEN
+                keys := keys || CASE WHEN r.con IS NOT NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', r.tab, r.conname, pg_get_constraintdef(r.con))
+                                     ELSE replace(pg_get_indexdef(r.idx), ' ON ONLY ', ' ON ') END;
+            END IF;
+            IF r.leaf OR NOT r.attached THEN
+                keys := keys || ARRAY(SELECT m FROM flakeid.convert_comment('INDEX', format('%s.%I', r.nsp, r.name), obj_description(r.idx, 'pg_class')) m);
+                keys := keys || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%I ON %s', r.conname, r.tab), obj_description(r.con, 'pg_constraint')) m);
+            END IF;
+            IF r.clustered THEN
+                keys := keys || format('ALTER TABLE %s CLUSTER ON %I', r.tab, r.name);
+            END IF;
+            IF r.identifies THEN
+                keys := keys || format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', r.tab, r.name);
+            END IF;
+        END LOOP;
+        RETURN QUERY SELECT format('DROP TRIGGER %I ON %s', f.trigger, f.rel::regclass), convert_swap.lock, convert_swap.lasts
+                     FROM flakeid.convert_fills(root, root_att) f;
+        RETURN QUERY SELECT format('DROP FUNCTION %s', f.func::regprocedure), convert_swap.lock, convert_swap.lasts
+                     FROM flakeid.convert_fills(root, root_att) f;
+
+        -- The columns change places
+        FOR c IN SELECT x.*, x.rel::regclass AS tab, a.attnotnull, a.attacl, a.attstattarget, a.attoptions, a.attidentity,
+                        flakeid.convert_default(x.rel, x.att) AS def, col_description(x.rel, x.att) AS comment
+                 FROM flakeid.convert_columns(root, root_att, way, target) x JOIN pg_catalog.pg_attribute a ON a.attrelid = x.rel AND a.attnum = x.att
+                 WHERE x.replaced LOOP
+            memory := NULL;
+            IF c.rel = root AND c.att = root_att AND stay THEN
+                memory := jsonb_strip_nulls(jsonb_build_object('default', c.def, 'identity', nullif(c.attidentity, ''), 'type', c.typ::text));
+                IF c.typ <> 'uuid'::regtype AND flakeid.convert_is_made(root, root_att) IS NOT TRUE THEN
+                    RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k;
+                ELSIF c.def IS NOT NULL THEN
+                    statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', c.tab, c.col);
+                    RETURN NEXT;
+                END IF;
+            ELSIF c.def IS NOT NULL THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', c.tab, c.col);
+                RETURN NEXT;
+            END IF;
+            IF c.attnotnull THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', c.tab, c.col);
+                RETURN NEXT;
+            END IF;
+            statement := format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.col, c.old_col);
+            RETURN NEXT;
+            statement := format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.new_col, c.col);
+            RETURN NEXT;
+            IF c.attnotnull THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.tab, c.col);
+                lasts := CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.rel AND k.conname = flakeid.convert_name('null', c.col) AND k.convalidated)
+                         OR NOT flakeid.convert_defers(c.via, way) THEN 'milliseconds' ELSE flakeid.convert_lasts(pg_table_size(c.rel)) END;
+                RETURN NEXT;
+                lasts := 'milliseconds';
+                statement := format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', c.tab, flakeid.convert_name('null', c.col));
+                RETURN NEXT;
+            END IF;
+            IF c.attstattarget >= 0 THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', c.tab, c.col, c.attstattarget);
+                RETURN NEXT;
+            END IF;
+            IF c.attoptions IS NOT NULL THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', c.tab, c.col, array_to_string(c.attoptions, ', '));
+                RETURN NEXT;
+            END IF;
+            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_grants(c.attacl, c.rel, c.col) g;
+            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_comment('COLUMN', format('%s.%I', c.tab, c.col), c.comment) g;
+            IF flakeid.convert_sequence(c.rel, c.att) IS NOT NULL THEN
+                statement := format('ALTER SEQUENCE %s OWNED BY %s.%I', flakeid.convert_sequence(c.rel, c.att)::regclass, c.tab, c.col);
+                RETURN NEXT;
+            ELSIF memory IS NOT NULL AND c.typ <> 'uuid'::regtype THEN
+                statement := format('ALTER SEQUENCE %s.%I OWNED BY %s.%I', (SELECT k.relnamespace::regnamespace FROM pg_catalog.pg_class k WHERE k.oid = c.rel),
+                    (SELECT k.relname || '_' || c.col || '_flakeid_seq' FROM pg_catalog.pg_class k WHERE k.oid = c.rel)::name, c.tab, c.col);
+                RETURN NEXT;
+            END IF;
+            IF memory IS NOT NULL THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', c.tab, c.col, home);
+                RETURN NEXT;
+            ELSIF c.def IS NOT NULL AND NOT (c.rel = root AND c.att = root_att) THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', c.tab, c.col, c.def);
+                RETURN NEXT;
+            END IF;
+            IF stay THEN
+                statement := format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.old_col, format('flakeid %s', coalesce(memory, '{}')));
+                RETURN NEXT;
+            ELSE
+                statement := format('ALTER TABLE %s DROP COLUMN %I', c.tab, c.old_col);
+                -- after what belonged to it has gone over
+                later := later || statement;
+            END IF;
+        END LOOP;
+        IF way = 'back' THEN
+            memory := coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')),
+                               (SELECT f.memory -> 'was' FROM flakeid.convert_fills(root, root_att) f LIMIT 1));
+            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
+                FROM flakeid.convert_columns(root, root_att, way, target) x,
+                     flakeid.convert_give_sequence(root, root_att, x.col, memory, NULL) g
+                WHERE x.rel = root AND x.att = root_att;
+        END IF;
+        RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(keys || later) AS k;
+    END IF;
+    RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(around) AS k;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_swap(oid, int2, text, regtype) IS 'the statements of the one short lock';
+
+CREATE FUNCTION flakeid.convert_defers(foreign_key oid, way text) RETURNS bool
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT way <> 'kept' AND EXISTS (SELECT FROM pg_catalog.pg_constraint f WHERE f.oid = foreign_key AND f.condeferrable)
+$$;
+COMMENT ON FUNCTION flakeid.convert_defers(oid, text) IS
+    'whether a row may come before the one that it refers to, so that its new column can be empty until its transaction ends';
+
+CREATE FUNCTION flakeid.convert_indexes(rels oid[], atts int2[],
+        OUT idx oid, OUT rel oid, OUT nsp regnamespace, OUT name name, OUT leaf bool, OUT attached bool, OUT clustered bool, OUT identifies bool,
+        OUT ready bool, OUT bytes int8)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT DISTINCT i.indexrelid, i.indrelid, k.relnamespace::regnamespace, k.relname, k.relkind = 'i', k.relispartition, i.indisclustered, i.indisreplident,
+           (SELECT n.indisvalid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_index n ON n.indexrelid = c.oid
+            WHERE c.relnamespace = k.relnamespace AND c.relname = flakeid.convert_name('new', k.relname) AND n.indrelid = i.indrelid),
+           pg_table_size(i.indrelid)
+    FROM unnest(rels, atts) AS m (rel, att)
+         JOIN pg_catalog.pg_index i ON i.indrelid = m.rel
+         JOIN pg_catalog.pg_class k ON k.oid = i.indexrelid
+    WHERE NOT starts_with(k.relname, 'flakeid_new_')
+      AND (m.att = ANY (i.indkey)
+           OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+                        AND d.refclassid = 'pg_class'::regclass AND d.refobjid = m.rel AND d.refobjsubid = m.att))
+$$;
+COMMENT ON FUNCTION flakeid.convert_indexes(oid[], int2[]) IS 'the indexes that a column is in, and whether one for the new column is ready';
+
+-- -- New columns -----------------------------------------------------------------------------------
+
+-- The row that a row refers to, by the whole foreign key and its own operators.
+CREATE FUNCTION flakeid.convert_lookup(rel oid, att int2, via oid, referring text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('SELECT p.%I FROM %s p WHERE %s',
+                  max(flakeid.convert_name('new', pa.attname)) FILTER (WHERE ca.attname = own.attname), f.confrelid::regclass,
+                  string_agg(format('p.%I OPERATOR(%I.%s) %s.%I', pa.attname, n.nspname, o.oprname, referring, ca.attname), ' AND ' ORDER BY k.i))
+    FROM pg_catalog.pg_constraint f
+         CROSS JOIN LATERAL unnest(f.confkey, f.conkey, f.conpfeqop) WITH ORDINALITY AS k (there, here, op, i)
+         JOIN pg_catalog.pg_attribute pa ON pa.attrelid = f.confrelid AND pa.attnum = k.there
+         JOIN pg_catalog.pg_attribute ca ON ca.attrelid = f.conrelid AND ca.attnum = k.here
+         JOIN pg_catalog.pg_attribute own ON own.attrelid = rel AND own.attnum = att
+         JOIN pg_catalog.pg_operator o ON o.oid = k.op
+         JOIN pg_catalog.pg_namespace n ON n.oid = o.oprnamespace
+    WHERE f.oid = via
+    GROUP BY f.confrelid
+$$;
+COMMENT ON FUNCTION flakeid.convert_lookup(oid, int2, oid, text) IS 'a query for the new id of the row that a row refers to';
+
+CREATE FUNCTION flakeid.convert_begin(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    way text := memory ->> 'way';
+    target regtype := memory ->> 'type';
+    t record;
+    c record;
+    fill text;
+    late text;
+    missing text;
+    name text;
+BEGIN
+    lock := 'ACCESS EXCLUSIVE';
+    lasts := 'milliseconds';
+    SELECT flakeid.convert_locks(array_agg(DISTINCT x.rel)) INTO statement FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced;
+    RETURN NEXT;
+    IF memory ->> 'map' IS NOT NULL AND to_regclass(memory ->> 'map') IS NULL THEN
+        statement := format('CREATE TABLE %s (old_id %s PRIMARY KEY, new_id %s NOT NULL)', memory ->> 'map', memory ->> 'from', target);
+        RETURN NEXT;
+    END IF;
+    FOR t IN SELECT x.rel, x.rel::regclass AS tab, k.relnamespace::regnamespace AS nsp FROM flakeid.convert_columns(root, root_att, way, target) x
+             JOIN pg_catalog.pg_class k ON k.oid = x.rel WHERE x.replaced
+             GROUP BY x.rel, k.relnamespace ORDER BY min(x.depth), x.rel LOOP
+        fill := '';
+        late := '';
+        missing := NULL;
+        FOR c IN SELECT x.*, x.rel = root AND x.att = root_att AS is_root FROM flakeid.convert_columns(root, root_att, way, target) x
+                 WHERE x.rel = t.rel AND x.replaced LOOP
+            IF c.is_root AND way = 'back' THEN
+                statement := format('ALTER TABLE %s RENAME COLUMN %I TO %I', t.tab, c.old_col, c.new_col);
+                RETURN NEXT;
+            ELSE
+                statement := format('ALTER TABLE %s ADD COLUMN %I %s', t.tab, c.new_col,
+                    CASE WHEN way = 'back' AND c.old_att IS NOT NULL
+                         THEN (SELECT a.atttypid::regtype::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.rel AND a.attnum = c.old_att)
+                         ELSE target::text END);
+                IF way = 'back' AND c.old_att IS NOT NULL THEN
+                    statement := format('ALTER TABLE %s DROP COLUMN %I, ADD COLUMN %s', t.tab, c.old_col, substr(statement, strpos(statement, 'ADD COLUMN ') + 11));
+                END IF;
+                RETURN NEXT;
+            END IF;
+            IF way = 'kept' THEN
+                fill := fill || format(E'\n    NEW.%I := NEW.%I;', c.new_col, c.col);
+            ELSIF c.is_root AND way = 'back' THEN
+                fill := fill || format(E'\n    IF NEW.%1$I IS NULL THEN NEW.%1$I := %2$s; END IF;', c.new_col, memory ->> 'fresh');
+            ELSIF c.is_root THEN
+                fill := fill || format($q$
+    IF NEW.%1$I IS NULL THEN
+        NEW.%1$I := %5$s;
+        IF NEW.%1$I IS NULL AND TG_OP = 'INSERT' THEN
+            NEW.%1$I := %4$s.flake_next();
+            INSERT INTO %3$s VALUES (NEW.%2$I, NEW.%1$I) ON CONFLICT DO NOTHING;
+        END IF;
+    END IF;$q$, c.new_col, c.col, memory ->> 'map', flakeid.convert_home(),
+                    flakeid.convert_source(memory, format('coalesce(OLD.%1$I, NEW.%1$I)', c.col)));
+            ELSE
+                fill := fill || format($q$
+    IF NEW.%2$I IS NULL THEN
+        NEW.%1$I := NULL;
+    ELSIF NEW.%1$I IS NULL OR TG_OP = 'INSERT' OR NEW.%2$I IS DISTINCT FROM OLD.%2$I THEN
+        NEW.%1$I := (%3$s FOR KEY SHARE);
+    END IF;$q$, c.new_col, c.col, flakeid.convert_lookup(c.rel, c.att, c.via, 'NEW'));
+                late := late || format($q$
+    IF NEW.%2$I IS NOT NULL AND NEW.%1$I IS NULL AND (%3$s) IS NOT NULL THEN
+        UPDATE %4$s SET %1$I = NULL WHERE %2$I OPERATOR(pg_catalog.=) NEW.%2$I AND %1$I IS NULL;
+    END IF;$q$, c.new_col, c.col, flakeid.convert_lookup(c.rel, c.att, c.via, 'NEW'), t.tab);
+                missing := concat_ws(' OR ', missing, format('NEW.%I IS NOT NULL AND NEW.%I IS NULL', c.col, c.new_col));
+            END IF;
+        END LOOP;
+        FOR c IN SELECT * FROM (VALUES ('fill', fill, 'NEW'), ('late', late, 'NULL')) AS f (kind, body, result) WHERE body <> '' LOOP
+            name := format('%s.%I', t.nsp, 'flakeid_' || c.kind || '_' || t.rel);
+            statement := format(E'CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $flakeid$\nBEGIN%s\n    RETURN %s;\nEND\n$flakeid$',
+                name, c.body, c.result);
+            RETURN NEXT;
+            statement := format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', name);
+            RETURN NEXT;
+            statement := format('COMMENT ON FUNCTION %s() IS %L', name, format('flakeid %s', jsonb_strip_nulls(memory)));
+            RETURN NEXT;
+            statement := CASE c.kind
+                WHEN 'fill' THEN format('CREATE TRIGGER zzzz_flakeid_fill BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()', t.tab, name)
+                ELSE format('CREATE CONSTRAINT TRIGGER zzzz_flakeid_late AFTER INSERT OR UPDATE ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (%s) EXECUTE FUNCTION %s()',
+                            t.tab, missing, name) END;
+            RETURN NEXT;
+            statement := format('ALTER TABLE %s ENABLE ALWAYS TRIGGER zzzz_flakeid_%s', t.tab, c.kind);
+            RETURN NEXT;
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_begin(oid, int2, jsonb) IS 'the statements that make new columns, and the triggers that keep them';
+
+-- An id that carries its time already stays.
+CREATE FUNCTION flakeid.convert_source(memory jsonb, old_id text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN memory ? 'real' THEN format('CASE WHEN %1$s > %3$s THEN %1$s ELSE (SELECT m.new_id FROM %2$s m WHERE m.old_id = %1$s) END',
+                                                old_id, memory ->> 'map', memory ->> 'real')
+                ELSE format('(SELECT m.new_id FROM %2$s m WHERE m.old_id = %1$s)', old_id, memory ->> 'map') END
+$$;
+COMMENT ON FUNCTION flakeid.convert_source(jsonb, text) IS 'where the new id of an old one comes from';
+
+-- The ids of a node are numbered through all its ticks: (tick, sequence) is tick * sequences + sequence. Each row takes the number
+-- of its own tick, or the one after the row before it where that is higher: so a full tick runs over into the next.
+CREATE FUNCTION flakeid.convert_map(root oid, col name, memory jsonb) RETURNS int8
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    l record;
+    rows int8;
+    ahead int8;
+    twice int8;
+BEGIN
+    IF memory ->> 'created_at' IS NULL THEN
+        EXECUTE format('INSERT INTO %1$s SELECT s.%2$I, %4$s.flake_next() FROM (SELECT t.%2$I FROM %3$s t WHERE t.%5$I IS NULL ORDER BY t.%2$I) s ON CONFLICT DO NOTHING',
+            memory ->> 'map', col, root::regclass, home, flakeid.convert_name('new', col));
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        RETURN rows;
+    END IF;
+    l := flakeid.convert_layout();
+    EXECUTE format($q$
+        WITH made AS (
+            INSERT INTO %1$s
+            SELECT w.id, w.word / $1 * $2 + $3 + w.word %% $1 * $4
+            FROM (SELECT s.id, s.n + max(s.tick * $1 - s.n) OVER (ORDER BY s.n) AS word
+                  FROM (SELECT t.%2$I AS id, %3$s.flake_floor(t.%4$I::timestamptz) / $2 AS tick, row_number() OVER (ORDER BY t.%4$I, t.%2$I) AS n
+                        FROM %5$s t WHERE t.%6$I IS NULL%7$s) s) w
+            ON CONFLICT DO NOTHING
+            RETURNING new_id)
+        SELECT count(*), count(*) FILTER (WHERE new_id > %3$s.flake_floor(clock_timestamp())) FROM made$q$,
+        memory ->> 'map', col, home, memory ->> 'created_at', root::regclass, flakeid.convert_name('new', col),
+        CASE WHEN memory ? 'real' THEN format(' AND t.%I <= %s', col, memory ->> 'real') END)
+    INTO rows, ahead
+    USING l.sequences, l.tick, (memory ->> 'node_base')::int8, coalesce(l.sequence_step, 1);
+    IF ahead > 0 THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass),
+            DETAIL = format('So many rows are of the same moments in column %I that %s ids would lie ahead of the clock.', memory ->> 'created_at', ahead),
+            HINT = format('CALL flakeid.convert_undo(%L);', root::regclass::text);
+    END IF;
+    IF memory ? 'real' THEN
+        EXECUTE format('SELECT count(*) FROM %1$s m JOIN %2$s t ON t.%3$I = m.new_id', memory ->> 'map', root::regclass, col) INTO twice;
+        IF twice > 0 THEN
+            RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass),
+                DETAIL = format('%s ids of node %s are in the table already.', twice, memory ->> 'node'),
+                HINT = format('CALL flakeid.convert_undo(%L);', root::regclass::text);
+        END IF;
+    END IF;
+    RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_map(oid, name, jsonb) IS 'gives every old row its new id, in the order of time, and returns how many';
+
+-- -- Steps -----------------------------------------------------------------------------------------
+
+-- Statements of a list in one transaction; returns how long the locks of the first one were held, in ms.
+CREATE FUNCTION flakeid.convert_run(statements text[]) RETURNS numeric
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    statement text;
+    locked_at timestamptz;
+BEGIN
+    FOREACH statement IN ARRAY statements LOOP
+        RAISE DEBUG '%', statement;
+        EXECUTE statement;
+        locked_at := coalesce(locked_at, clock_timestamp());
+    END LOOP;
+    RETURN round(extract(epoch FROM clock_timestamp() - locked_at) * 1000, 1);
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'runs statements';
+
+-- The names of columns and indexes are changed for a moment, so that the server itself writes the statements.
+CREATE FUNCTION flakeid.convert_index_statements(root oid, root_att int2, way text, target regtype) RETURNS text[]
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found text[];
+    c record;
+    x record;
+    moved oid[];
+    moved_atts int2[];
+    missing oid[];
+BEGIN
+    SELECT array_agg(t.rel), array_agg(t.att) INTO moved, moved_atts
+    FROM flakeid.convert_columns(root, root_att, way, target) m, flakeid.convert_tree(m.rel, m.att) t WHERE m.replaced;
+    SELECT array_agg(i.idx ORDER BY i.idx) INTO missing FROM flakeid.convert_indexes(moved, moved_atts) i WHERE i.leaf AND i.ready IS NOT TRUE;
+    IF missing IS NULL THEN
+        RETURN '{}';
+    END IF;
+    BEGIN
+        EXECUTE (SELECT flakeid.convert_locks(array_agg(DISTINCT m.rel)) FROM flakeid.convert_columns(root, root_att, way, target) m WHERE m.replaced);
+        -- A build that was stopped left an index that nothing uses.
+        FOR x IN SELECT i.nsp, flakeid.convert_name('new', i.name) AS name FROM flakeid.convert_indexes(moved, moved_atts) i WHERE i.leaf AND i.ready = false LOOP
+            found := found || format('DROP INDEX %s.%I', x.nsp, x.name);
+            EXECUTE format('DROP INDEX %s.%I', x.nsp, x.name);
+        END LOOP;
+        FOR c IN SELECT m.* FROM flakeid.convert_columns(root, root_att, way, target) m WHERE m.replaced LOOP
+            EXECUTE format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.rel::regclass, c.new_col, flakeid.convert_name('that', c.col));
+            EXECUTE format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.rel::regclass, c.col, c.new_col);
+        END LOOP;
+        FOR x IN SELECT k.oid, k.oid::regclass AS name, flakeid.convert_name('new', k.relname) AS other,
+                        (SELECT s.spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = k.reltablespace) AS place
+                 FROM pg_catalog.pg_class k WHERE k.oid = ANY (missing) ORDER BY k.oid LOOP
+            EXECUTE format('ALTER INDEX %s RENAME TO %I', x.name, x.other);
+            found := found || CASE WHEN x.place IS NULL THEN pg_get_indexdef(x.oid)
+                                   ELSE regexp_replace(pg_get_indexdef(x.oid), '( WHERE .*)?$', format(' TABLESPACE %I\1', x.place)) END;
+        END LOOP;
+        RAISE EXCEPTION USING ERRCODE = 'FL000';
+    EXCEPTION WHEN SQLSTATE 'FL000' THEN
+        RETURN found;
+    END;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_index_statements(oid, int2, text, regtype) IS 'statements that make the indexes of the new columns, as far as they are missing';
+
+CREATE FUNCTION flakeid.convert_remember(root oid, root_att int2, memory jsonb) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    f record;
+BEGIN
+    FOR f IN SELECT x.func FROM flakeid.convert_fills(root, root_att) x LIMIT 1 LOOP
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', f.func::regprocedure, format('flakeid %s', memory));
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_remember(oid, int2, jsonb) IS 'writes down how far a conversion is';
+
+-- One batch of about 10,000 rows, by blocks. Returns what it remembers now.
+CREATE FUNCTION flakeid.convert_fill(root oid, root_att int2, memory jsonb) RETURNS jsonb
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    way text := memory ->> 'way';
+    unit int4 := coalesce((memory ->> 'unit')::int4, 0);
+    block int8 := coalesce((memory ->> 'block')::int8, 0);
+    until int8;
+    step int8;
+    rows int8;
+    u record;
+BEGIN
+    SELECT x.*, t.rel AS leaf, x.rel = root AND x.att = root_att AS is_root INTO u
+    FROM flakeid.convert_columns(root, root_att, way, (memory ->> 'type')::regtype) x, flakeid.convert_tree(x.rel, x.att) t
+    WHERE x.replaced AND t.leaf ORDER BY x.depth, x.rel, x.att, t.rel OFFSET unit LIMIT 1;
+    IF u.rel IS NULL THEN
+        RETURN memory || '{"filled": true}';
+    END IF;
+    IF way <> 'kept' AND NOT u.is_root AND block = 0 AND (memory ->> 'barrier')::int4 IS DISTINCT FROM unit THEN
+        -- Whoever wrote before the rows that are referred to had their new ids has ended, once this lock is had.
+        EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', u.leaf::regclass);
+        RETURN memory || jsonb_build_object('barrier', unit);
+    END IF;
+    IF EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = u.leaf AND NOT t.tgisinternal AND t.tgenabled = 'O') AND flakeid.convert_quiet() THEN
+        PERFORM set_config('session_replication_role', 'replica', true);
+    END IF;
+    step := coalesce((memory ->> 'step')::int8, 100);
+    -- What comes behind the end of the table has been through the trigger.
+    until := CASE WHEN block = 0 THEN pg_relation_size(u.leaf) / current_setting('block_size')::int8 ELSE (memory ->> 'until')::int8 END;
+    EXECUTE format('UPDATE %1$s AS t SET %2$I = %3$s WHERE t.ctid >= %4$L::tid AND t.ctid < %5$L::tid AND t.%2$I IS NULL AND t.%6$I IS NOT NULL',
+        u.leaf::regclass, u.new_col,
+        CASE WHEN way = 'kept' THEN format('t.%I', u.col)
+             WHEN u.is_root AND way = 'back' THEN memory ->> 'fresh'
+             WHEN u.is_root THEN flakeid.convert_source(memory, format('t.%I', u.col))
+             ELSE format('(%s)', flakeid.convert_lookup(u.rel, u.att, u.via, 't')) END,
+        format('(%s,0)', block), format('(%s,0)', block + step), u.col);
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    block := block + step;
+    IF rows > 20000 THEN
+        step := greatest(step / 2, 1);
+    ELSIF rows < 5000 AND step < 4096 THEN
+        step := step * 2;
+    END IF;
+    RETURN memory || jsonb_build_object('table_now', u.leaf::regclass::text, 'column_now', u.col, 'step', step, 'until', until,
+        'unit', CASE WHEN block < until THEN unit ELSE unit + 1 END, 'block', CASE WHEN block < until THEN block ELSE 0 END,
+        'rows', coalesce((memory ->> 'rows')::int8, 0) + rows);
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_fill(oid, int2, jsonb) IS 'fills some rows of the new columns, about 10,000, and returns how far that is';
+
+CREATE FUNCTION flakeid.convert_check(root oid, root_att int2, memory jsonb) RETURNS jsonb
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c record;
+    empty int8;
+BEGIN
+    FOR c IN SELECT x.* FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced LOOP
+        EXECUTE format('SELECT count(*) FROM %s t WHERE t.%I IS NULL AND t.%I IS NOT NULL', c.rel::regclass, c.new_col, c.col) INTO empty;
+        IF empty > 0 AND coalesce((memory ->> 'again')::int4, 0) > 3 THEN
+            RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass),
+                DETAIL = format('In table %s, %s rows refer by column %I to rows that are not there.', c.rel::regclass, empty, c.col),
+                HINT = format('CALL flakeid.convert_undo(%L);', root::regclass::text);
+        ELSIF empty > 0 THEN
+            RETURN memory - 'filled' - 'mapped' - 'barrier' || jsonb_build_object('unit', 0, 'block', 0, 'again', coalesce((memory ->> 'again')::int4, 0) + 1);
+        END IF;
+    END LOOP;
+    FOR c IN SELECT x.rel::regclass AS tab, string_agg(quote_ident(x.new_col), ', ') AS cols
+             FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced GROUP BY x.rel LOOP
+        EXECUTE format('ANALYZE %s (%s)', c.tab, c.cols);
+    END LOOP;
+    RETURN memory || '{"checked": true}';
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_check(oid, int2, jsonb) IS 'looks whether every row has its new ids, and returns what is to be done';
+
+-- A check that a column is not null lets SET NOT NULL believe it. A row that may come before the one that it refers to cannot have one.
+CREATE FUNCTION flakeid.convert_not_null(root oid, root_att int2, memory jsonb) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN k.oid IS NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I CHECK (%I IS NOT NULL) NOT VALID', x.rel::regclass, n.name, x.new_col)
+                ELSE format('ALTER TABLE %s VALIDATE CONSTRAINT %I', x.rel::regclass, n.name) END
+    FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = x.rel AND a.attnum = x.att
+         CROSS JOIN LATERAL flakeid.convert_name('null', x.col) AS n (name)
+         LEFT JOIN pg_catalog.pg_constraint k ON k.conrelid = x.rel AND k.conname = n.name
+    WHERE x.replaced AND a.attnotnull AND NOT flakeid.convert_defers(x.via, memory ->> 'way') AND k.convalidated IS NOT TRUE
+    ORDER BY x.depth, x.rel, x.att LIMIT 1
+$$;
+COMMENT ON FUNCTION flakeid.convert_not_null(oid, int2, jsonb) IS 'the next statement that proves that new columns are not null';
+
+CREATE FUNCTION flakeid.convert_validate(root oid, root_att int2) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', k.conrelid::regclass, k.conname)
+    FROM pg_catalog.pg_constraint k
+    WHERE k.contype IN ('f', 'c') AND NOT k.convalidated AND k.conparentid = 0
+      AND (EXISTS (SELECT FROM flakeid.convert_graph(root, root_att) g, flakeid.convert_tree(g.rel, g.att) t
+                   WHERE k.conrelid = t.rel AND t.att = ANY (k.conkey) OR k.confrelid = t.rel AND t.att = ANY (k.confkey)))
+    ORDER BY k.oid LIMIT 1
+$$;
+COMMENT ON FUNCTION flakeid.convert_validate(oid, int2) IS 'the next statement that validates a constraint which was made again';
+
+-- Before anything has changed places, an undo takes the new columns away, and all that hangs on them.
+CREATE FUNCTION flakeid.convert_drop(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT flakeid.convert_locks(array_agg(DISTINCT f.rel)), 'ACCESS EXCLUSIVE', 'milliseconds' FROM flakeid.convert_fills(root, root_att) f
+        UNION ALL
+        SELECT format('DROP TRIGGER %I ON %s', f.trigger, f.rel::regclass), 'ACCESS EXCLUSIVE', 'milliseconds' FROM flakeid.convert_fills(root, root_att) f
+        UNION ALL
+        SELECT format('DROP FUNCTION %s', f.func::regprocedure), 'ACCESS EXCLUSIVE', 'milliseconds' FROM flakeid.convert_fills(root, root_att) f
+        UNION ALL
+        SELECT format('ALTER TABLE %s DROP COLUMN %I', x.rel::regclass, x.new_col), 'ACCESS EXCLUSIVE', 'milliseconds'
+        FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced AND x.new_att IS NOT NULL
+        UNION ALL
+        SELECT format('DROP TABLE %s', memory ->> 'map'), 'ACCESS EXCLUSIVE', 'milliseconds' WHERE to_regclass(memory ->> 'map') IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_drop(oid, int2, jsonb) IS 'the statements that take a conversion back before its swap';
+
+-- The highest node of the layout that no other table of this database had for its old rows, and that is not this server's now.
+CREATE FUNCTION flakeid.convert_node() RETURNS int4
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    nodes int4 := (flakeid.convert_layout()).nodes;
+    home text := flakeid.convert_home();
+    candidate int4;
+    used int4[];
+BEGIN
+    SELECT array_agg((m.memory ->> 'node')::int4) INTO used
+    FROM pg_catalog.pg_description d, flakeid.convert_memory(d.description) AS m (memory) WHERE m.memory ? 'node';
+    candidate := nodes - 1;
+    WHILE candidate >= 0 AND (candidate = ANY (used) OR flakeid.convert_has_node(candidate)) LOOP
+        candidate := candidate - 1;
+    END LOOP;
+    RETURN nullif(candidate, -1);
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_node() IS 'a node for ids of old rows';
+
+CREATE FUNCTION flakeid.convert_has_node(node int4) RETURNS bool
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    l record := flakeid.convert_layout();
+    beyond int8;
+BEGIN
+    -- What an id that is made now has beyond the first one of its tick and that node, is a sequence number or not.
+    EXECUTE format('SELECT n.id - %1$s.flake_make(%1$s.flake_timestamp(n.id), $1, 0) FROM (SELECT %1$s.flake_next()::int8 AS id) n', flakeid.convert_home())
+    INTO beyond USING node;
+    RETURN beyond >= 0 AND beyond % coalesce(l.sequence_step, 1) = 0 AND beyond / coalesce(l.sequence_step, 1) < l.sequences;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_has_node(int4) IS 'whether this server makes ids with a node';
+
+-- -- The procedures --------------------------------------------------------------------------------
+
+CREATE FUNCTION flakeid.convert_advice(root oid, root_att int2, way text, target regtype) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c record;
+    rows int8;
+    bytes int8;
+BEGIN
+    IF way IN ('kept', 'made') AND coalesce(current_setting('flakeid.node', true), '') = '' THEN
+        RETURN NEXT 'This server was given no node, so its ids have node 0. That is right while no other server makes ids for these tables.';
+    END IF;
+    SELECT sum(greatest(k.reltuples, 0))::int8, sum(pg_table_size(k.oid) + pg_indexes_size(k.oid))::int8 INTO rows, bytes
+    FROM flakeid.convert_columns(root, root_att, way, target) x, flakeid.convert_tree(x.rel, x.att) t, pg_catalog.pg_class k
+    WHERE x.replaced AND t.leaf AND k.oid = t.rel;
+    IF bytes IS NOT NULL THEN
+        RETURN NEXT format('Every row is written once more: have %s of disk free, and as much for the WAL. The new columns stand at the end of their tables.', pg_size_pretty(bytes + rows * 16));
+    END IF;
+    FOR c IN SELECT x.*, f.conname FROM flakeid.convert_columns(root, root_att, way, target) x JOIN pg_catalog.pg_constraint f ON f.oid = x.via
+             WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = x.rel AND i.indkey[0] = x.att AND i.indisvalid) LOOP
+        RETURN NEXT format('No index begins with column %I of table %s, so each DELETE of what it refers to reads the whole table: CREATE INDEX CONCURRENTLY ON %s (%I);',
+            c.col, c.rel::regclass, c.rel::regclass, c.col);
+    END LOOP;
+    IF way = 'kept' THEN
+        RETURN NEXT 'Old rows keep their ids, which carry no time: id <@ tstzrange(...) leaves them out.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_advice(oid, int2, text, regtype) IS 'what somebody should know before a conversion';
+
+CREATE FUNCTION flakeid.convert_refuse(root oid, problem text, hint text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass), DETAIL = problem, HINT = coalesce(hint, '');
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_refuse(oid, text, text) IS 'an error';
+
+-- What a conversion is to do, before it has begun.
+CREATE FUNCTION flakeid.convert_intent(root oid, root_att int2, created_at name, asked text, asked_node int4, undo bool, OUT way text, OUT memory jsonb)
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    a record;
+    target regtype := flakeid.convert_type(asked);
+    old record;
+    kept int8 := flakeid.convert_kept(root, root_att);
+    base int8;
+    was jsonb;
+BEGIN
+    SELECT x.attname, x.atttypid::regtype AS typ, k.relname, k.relnamespace::regnamespace AS nsp INTO a
+    FROM pg_catalog.pg_attribute x JOIN pg_catalog.pg_class k ON k.oid = x.attrelid WHERE x.attrelid = root AND x.attnum = root_att;
+    SELECT o.atttypid::regtype AS typ, flakeid.convert_memory(col_description(root, o.attnum)) AS memory INTO old
+    FROM pg_catalog.pg_attribute o WHERE o.attrelid = root AND o.attname = flakeid.convert_name('old', a.attname);
+    memory := jsonb_build_object('table', root::regclass::text, 'column', a.attname, 'from', a.typ::text, 'type', target::text);
+    IF undo THEN
+        way := CASE WHEN old.typ IS NOT NULL THEN 'back' ELSE 'undo' END;
+        IF way = 'undo' THEN
+            memory := memory || jsonb_build_object('type', 'bigint');
+        ELSE
+            was := coalesce(old.memory, '{}') || coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), '{}');
+            memory := memory || jsonb_build_object('type', old.typ::text, 'was', was, 'fresh',
+                CASE WHEN flakeid.convert_sequence(root, root_att) IS NOT NULL AND was ->> 'default' IS NULL
+                     THEN format('pg_catalog.nextval(%L)', flakeid.convert_sequence(root, root_att)::regclass)
+                     ELSE coalesce(was ->> 'default', CASE WHEN old.typ = 'uuid'::regtype THEN 'pg_catalog.gen_random_uuid()' END) END);
+        END IF;
+    ELSIF a.typ = 'uuid'::regtype OR created_at IS NOT NULL THEN
+        way := 'made';
+        IF a.typ IN ('int8'::regtype, target) AND NOT flakeid.convert_is_made(root, root_att) THEN
+            way := 'kept';  -- so that rows to come are no old ones, then again
+        END IF;
+        memory := memory || jsonb_build_object('created_at', created_at, 'map', format('%s.%I', a.nsp, (a.relname || '_' || a.attname || '_map')::name),
+            'real', CASE WHEN a.typ IN ('int8'::regtype, target) THEN coalesce(kept, -1) END);
+        IF created_at IS NOT NULL AND way = 'made' THEN
+            asked_node := coalesce(asked_node, flakeid.convert_node());
+            EXECUTE format('SELECT %1$s.flake_make(now(), $1, 0) - %1$s.flake_floor(now())', flakeid.convert_home()) INTO base USING asked_node;
+            memory := memory || jsonb_build_object('node', asked_node, 'node_base', base);
+        END IF;
+    ELSE
+        way := 'kept';
+    END IF;
+    memory := jsonb_strip_nulls(memory || jsonb_build_object('way', way));
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_intent(oid, int2, name, text, int4, bool) IS 'which way a conversion goes, and what it must remember';
+
+CREATE FUNCTION flakeid.convert_step(tab regclass, col name, created_at name, type text, node int4, undo bool, state jsonb) RETURNS jsonb
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    root oid := tab;
+    root_att int2;
+    memory jsonb;
+    way text;
+    target regtype;
+    started bool;
+    done bool;
+    held numeric;
+    statements text[];
+    big text[];
+    p record;
+    text text;
+    root_col name;
+    begun_at timestamptz := clock_timestamp();
+BEGIN
+    state := coalesce(state, '{}') - 'wait';
+    root_att := flakeid.convert_column(tab, coalesce(col, (state ->> 'column')::name));
+    SELECT a.attname INTO root_col FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att;
+    state := state || jsonb_build_object('column', root_col);
+    PERFORM pg_advisory_xact_lock(hashtext('flakeid.convert'), hashtext(root::text));
+    PERFORM set_config('lock_timeout', '1s', true);
+    root_att := flakeid.convert_column(tab, root_col);
+    SELECT f.memory INTO memory FROM flakeid.convert_fills(root, root_att) f LIMIT 1;
+    started := memory IS NOT NULL;
+    IF started THEN
+        way := memory ->> 'way';
+        IF NOT undo AND way = 'back' THEN
+            PERFORM flakeid.convert_refuse(root, 'It is being undone.', format('CALL flakeid.convert_undo(%L);', root::regclass::text));
+        END IF;
+    ELSE
+        SELECT i.way, i.memory INTO way, memory FROM flakeid.convert_intent(root, root_att, created_at, type, node, undo) i;
+        IF state ? 'swapped' OR NOT undo AND EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root
+                                                     AND a.attname = flakeid.convert_name('old', root_col)) THEN
+            way := CASE WHEN undo THEN 'undo' ELSE 'kept' END;
+            memory := memory || jsonb_build_object('way', way);
+            IF undo THEN
+                target := (memory ->> 'type')::regtype;
+            END IF;
+        END IF;
+    END IF;
+    target := (memory ->> 'type')::regtype;
+
+    BEGIN
+        -- Back, before anything has changed places
+        IF undo AND way IN ('kept', 'made') THEN
+            held := flakeid.convert_run(ARRAY(SELECT d.statement FROM flakeid.convert_drop(root, root_att, memory) d));
+            RAISE NOTICE '%: the new columns are gone; its lock lasted % ms', tab, held;
+            RETURN NULL;
+        END IF;
+
+        IF NOT started AND NOT state ? 'swapped' THEN
+            FOR p IN SELECT * FROM flakeid.convert_problems(root, root_att, way, target, created_at, (memory ->> 'node')::int4) LOOP
+                PERFORM flakeid.convert_refuse(root, p.problem, p.hint);
+            END LOOP;
+            IF NOT state ? 'advised' THEN
+                FOR text IN SELECT * FROM flakeid.convert_advice(root, root_att, way, target) LOOP
+                    RAISE NOTICE '%', text;
+                END LOOP;
+                IF memory ? 'node' THEN
+                    RAISE NOTICE 'Old rows get ids of node %. No other server may have had it.', memory ->> 'node';
+                END IF;
+                state := state || '{"advised": true}';
+            END IF;
+        END IF;
+
+        -- New columns
+        IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced)
+           AND NOT (way = 'made' AND state ? 'swapped') THEN
+            IF NOT started OR EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced AND x.new_att IS NULL) THEN
+                IF started THEN
+                    PERFORM flakeid.convert_refuse(root, 'Another foreign key has been made since the conversion began.', format('CALL flakeid.convert_undo(%L);', root::regclass::text));
+                END IF;
+                EXECUTE flakeid.convert_locks(ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced));
+                held := flakeid.convert_run(ARRAY(SELECT b.statement FROM flakeid.convert_begin(root, root_att, memory) b));
+                RAISE NOTICE '%: new columns and their triggers are there; the lock lasted % ms', tab, held;
+                RETURN flakeid.convert_note(state, held);
+            END IF;
+            IF memory ? 'map' AND NOT memory ? 'mapped' THEN
+                PERFORM flakeid.convert_map(root, root_col, memory);
+                PERFORM flakeid.convert_remember(root, root_att, memory || '{"mapped": true}');
+                RETURN flakeid.convert_note(state, 0);
+            END IF;
+            IF NOT memory ? 'filled' THEN
+                memory := flakeid.convert_fill(root, root_att, memory);
+                PERFORM flakeid.convert_remember(root, root_att, memory);
+                IF memory ? 'filled' THEN
+                    RAISE NOTICE '%: % rows are filled', tab, memory ->> 'rows';
+                END IF;
+                RETURN flakeid.convert_note(state, 0);
+            END IF;
+            IF NOT memory ? 'checked' THEN
+                memory := flakeid.convert_check(root, root_att, memory);
+                PERFORM flakeid.convert_remember(root, root_att, memory);
+                RETURN flakeid.convert_note(state, 0);
+            END IF;
+            statements := flakeid.convert_index_statements(root, root_att, way, target);
+            IF cardinality(statements) > 0 THEN
+                IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x, flakeid.convert_tree(x.rel, x.att) t
+                           WHERE x.replaced AND t.leaf AND pg_table_size(t.rel) > 500000000) THEN
+                    RAISE NOTICE '%: run these statements, which lock nobody out, then call flakeid.convert again:%', tab,
+                        (SELECT string_agg(E'\n' || regexp_replace(s, '^(CREATE (UNIQUE )?INDEX|DROP INDEX) ', '\1 CONCURRENTLY ') || ';', '') FROM unnest(statements) AS s);
+                    RETURN NULL;
+                END IF;
+                held := flakeid.convert_run(statements[1:1]);
+                RAISE NOTICE '%: %; writers waited % ms', tab, statements[1], round(extract(epoch FROM clock_timestamp() - begun_at) * 1000, 1);
+                RETURN flakeid.convert_note(state, 0);
+            END IF;
+            text := flakeid.convert_not_null(root, root_att, memory);
+            IF text IS NOT NULL THEN
+                EXECUTE text;
+                RETURN flakeid.convert_note(state, 0);
+            END IF;
+        END IF;
+
+        -- The swap
+        IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE (x.replaced AND NOT state ? 'swapped') OR x.retyped)
+           OR flakeid.convert_is_made(root, root_att) = (way IN ('undo', 'back')) THEN
+            EXECUTE flakeid.convert_locks(ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x
+                                                WHERE x.replaced OR x.retyped OR x.rel = root));
+            held := flakeid.convert_run(ARRAY(SELECT s.statement FROM flakeid.convert_swap(root, root_att, way, target) s));
+            RAISE NOTICE '%: column % is changed; the lock lasted % ms', tab, quote_ident(root_col), held;
+            RETURN flakeid.convert_note(state, held) || CASE WHEN created_at IS NOT NULL AND way = 'kept' AND memory ? 'created_at' THEN '{}'::jsonb ELSE '{"swapped": true}' END;
+        END IF;
+        text := flakeid.convert_validate(root, root_att);
+        IF text IS NOT NULL THEN
+            EXECUTE text;
+            RETURN flakeid.convert_note(state, 0) || '{"swapped": true}';
+        END IF;
+    EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+        IF coalesce((state ->> 'tries')::int4, 0) >= 120 THEN
+            RAISE;
+        END IF;
+        RETURN state || jsonb_build_object('tries', coalesce((state ->> 'tries')::int4, 0) + 1, 'wait', 0.5 + random());
+    END;
+    RAISE NOTICE '%: done; the longest lock lasted % ms', tab, coalesce(state ->> 'longest', '0');
+    FOR text IN SELECT format('ALTER TABLE %s DROP COLUMN %I;', a.attrelid::regclass, a.attname)
+                FROM flakeid.convert_columns(root, root_att, way, target) x JOIN pg_catalog.pg_attribute a ON a.attrelid = x.rel AND a.attname = x.old_col LOOP
+        RAISE NOTICE 'Once you will not go back: %', text;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_step(regclass, name, name, text, int4, bool, jsonb) IS
+    'the next step of a conversion; returns what the one after it must know, or NULL after the last';
+
+CREATE FUNCTION flakeid.convert_note(state jsonb, held numeric) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT state - 'tries' || jsonb_build_object('longest', greatest(held, (state ->> 'longest')::numeric))
+$$;
+COMMENT ON FUNCTION flakeid.convert_note(jsonb, numeric) IS 'the state of a call, with the longest lock so far';
+
+-- A first COMMIT tells at once who calls it inside a transaction.
+CREATE PROCEDURE flakeid.convert(tab regclass, col pg_catalog.name DEFAULT NULL, created_at pg_catalog.name DEFAULT NULL,
+                                 type pg_catalog.text DEFAULT NULL, node pg_catalog.int4 DEFAULT NULL)
+    LANGUAGE plpgsql AS $$
+DECLARE
+    state pg_catalog.jsonb := '{}';
+BEGIN
+    COMMIT;
+    LOOP
+        state := flakeid.convert_step(tab, col, created_at, type, node, false, state);
+        COMMIT;
+        EXIT WHEN state IS NULL;
+        PERFORM pg_catalog.pg_sleep(pg_catalog.jsonb_extract_path_text(state, 'wait')::pg_catalog.float8);
+    END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.convert(regclass, name, name, text, int4) IS
+    'moves a key column to flake_next(), with all columns that refer to it; call it again where it was stopped';
+
+CREATE PROCEDURE flakeid.convert_undo(tab regclass, col pg_catalog.name DEFAULT NULL)
+    LANGUAGE plpgsql AS $$
+DECLARE
+    state pg_catalog.jsonb := '{}';
+BEGIN
+    COMMIT;
+    LOOP
+        state := flakeid.convert_step(tab, col, NULL, NULL, NULL, true, state);
+        COMMIT;
+        EXIT WHEN state IS NULL;
+        PERFORM pg_catalog.pg_sleep(pg_catalog.jsonb_extract_path_text(state, 'wait')::pg_catalog.float8);
+    END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.convert_undo(regclass, name) IS
+    'takes a conversion back: to the old column while that stands, and else to bigint, with a sequence above every id';
