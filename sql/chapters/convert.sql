@@ -36,9 +36,14 @@ CREATE FUNCTION flakeid.convert_type(asked text) RETURNS regtype
 $$;
 COMMENT ON FUNCTION flakeid.convert_type(text) IS 'the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
 
+-- Anybody can write what he likes into comments on what is his, so nothing here fails on what it reads.
 CREATE FUNCTION flakeid.convert_memory(comment text) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN starts_with(comment, 'flakeid {') THEN substr(comment, 9)::jsonb END
+    LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN starts_with(comment, 'flakeid {') THEN substr(comment, 9)::jsonb END;
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_memory(text) IS 'what a conversion wrote into a comment';
 
@@ -137,7 +142,7 @@ CREATE FUNCTION flakeid.convert_columns(root oid, root_att int2, way text, targe
         OUT new_col name, OUT old_col name, OUT new_att int2, OUT old_att int2)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT g.rel, g.att, g.col, g.typ, r.replaced, NOT r.replaced AND g.typ <> target, g.depth, g.via, n.new_col, n.old_col,
+    SELECT g.rel, g.att, g.col, g.typ, r.replaced, NOT r.replaced AND g.typ <> target AND g.typ IN ('int8'::regtype, flakeid.convert_type(NULL)), g.depth, g.via, n.new_col, n.old_col,
            (SELECT a.attnum FROM pg_catalog.pg_attribute a WHERE a.attrelid = g.rel AND a.attname = n.new_col),
            (SELECT a.attnum FROM pg_catalog.pg_attribute a WHERE a.attrelid = g.rel AND a.attname = n.old_col)
     FROM flakeid.convert_graph(root, root_att) g
@@ -147,6 +152,12 @@ CREATE FUNCTION flakeid.convert_columns(root oid, root_att int2, way text, targe
 $$;
 COMMENT ON FUNCTION flakeid.convert_columns(oid, int2, text, regtype) IS
     'the columns of a conversion: whether each is replaced by a new one, or gets another type in place';
+
+CREATE FUNCTION flakeid.convert_column_name(rel oid, att int2) RETURNS name
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = rel AND a.attnum = att
+$$;
+COMMENT ON FUNCTION flakeid.convert_column_name(oid, int2) IS 'the name of a column';
 
 CREATE FUNCTION flakeid.convert_sequence(rel oid, att int2) RETURNS oid
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -194,7 +205,7 @@ CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT 
     FROM pg_catalog.pg_trigger t
          CROSS JOIN LATERAL flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
     WHERE t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_late') AND t.tgparentid = 0
-      AND to_regclass(m.memory ->> 'table') = root
+      AND m.memory ->> 'table' = root::regclass::text
       AND m.memory ->> 'column' = (SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att)
     ORDER BY t.tgrelid, t.tgname
 $$;
@@ -595,7 +606,7 @@ BEGIN
         FOR r IN SELECT t.tgrelid::regclass AS rel, m.memory ->> 'table' AS other
                  FROM pg_catalog.pg_trigger t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
                  WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (replaced) AND t.tgparentid = 0
-                   AND to_regclass(m.memory ->> 'table') IS DISTINCT FROM root LOOP
+                   AND m.memory ->> 'table' IS DISTINCT FROM root::regclass::text LOOP
             problem := format('Table %s takes part in the conversion of %s, which is not finished.', r.rel, r.other);
             hint := format('CALL flakeid.convert(%L);', r.other);
             RETURN NEXT;
@@ -822,42 +833,6 @@ BEGIN
         around := r.after || around;
     END LOOP;
 
-    -- Columns of eight bytes
-    SELECT x.* INTO c FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.rel = root AND x.att = root_att;
-    IF NOT c.replaced THEN
-        IF restores THEN
-            IF flakeid.convert_is_made(root, root_att) THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', root::regclass, c.col);
-                RETURN NEXT;
-            END IF;
-        ELSIF NOT flakeid.convert_is_made(root, root_att) THEN
-            RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k;
-        END IF;
-    END IF;
-    FOR r IN SELECT x.* FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.retyped LOOP
-        statement := format('ALTER TABLE %s ALTER COLUMN %I TYPE %s', r.rel::regclass, r.col, target);
-        -- What has an expression over the column is made anew, and what is checked with it is checked again.
-        lasts := flakeid.convert_lasts((
-            SELECT sum(pg_table_size(t.rel) * (SELECT count(DISTINCT d.objid) FROM pg_catalog.pg_depend d
-                    LEFT JOIN pg_catalog.pg_index x ON d.classid = 'pg_class'::regclass AND x.indexrelid = d.objid
-                    LEFT JOIN pg_catalog.pg_constraint k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
-                    WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att
-                      AND (x.indexprs IS NOT NULL OR x.indpred IS NOT NULL OR k.contype = 'c')))
-            FROM flakeid.convert_tree(r.rel, r.att) t WHERE t.leaf)::int8);
-        RETURN NEXT;
-    END LOOP;
-    lasts := 'milliseconds';
-    IF NOT c.replaced THEN
-        IF NOT restores AND NOT flakeid.convert_is_made(root, root_att) THEN
-            statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, c.col, home);
-            RETURN NEXT;
-        ELSIF restores AND flakeid.convert_is_made(root, root_att) THEN
-            memory := flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class'));
-            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
-                FROM flakeid.convert_give_sequence(root, root_att, c.col, memory, flakeid.convert_highest(root, c.col)) g;
-        END IF;
-    END IF;
-
     IF moved IS NOT NULL THEN
         -- Foreign keys and checks: their texts are the same before and after, since the new column takes the name
         FOR r IN SELECT DISTINCT x.oid, x.contype, x.conname, x.conrelid::regclass AS rel, k.relkind, pg_get_constraintdef(x.oid) AS def,
@@ -910,7 +885,7 @@ BEGIN
             END IF;
             IF r.leaf OR NOT r.attached THEN
                 keys := keys || ARRAY(SELECT m FROM flakeid.convert_comment('INDEX', format('%s.%I', r.nsp, r.name), obj_description(r.idx, 'pg_class')) m);
-                keys := keys || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%I ON %s', r.conname, r.tab), obj_description(r.con, 'pg_constraint')) m);
+                keys := keys || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%s ON %s', quote_ident(r.conname), r.tab), obj_description(r.con, 'pg_constraint')) m);
             END IF;
             IF r.clustered THEN
                 keys := keys || format('ALTER TABLE %s CLUSTER ON %I', r.tab, r.name);
@@ -924,6 +899,45 @@ BEGIN
         RETURN QUERY SELECT format('DROP FUNCTION %s', f.func::regprocedure), convert_swap.lock, convert_swap.lasts
                      FROM flakeid.convert_fills(root, root_att) f;
 
+    END IF;
+
+    -- Columns of eight bytes
+    SELECT x.* INTO c FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.rel = root AND x.att = root_att;
+    IF NOT c.replaced THEN
+        IF restores THEN
+            IF flakeid.convert_is_made(root, root_att) THEN
+                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', root::regclass, c.col);
+                RETURN NEXT;
+            END IF;
+        ELSIF NOT flakeid.convert_is_made(root, root_att) THEN
+            RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k;
+        END IF;
+    END IF;
+    FOR r IN SELECT x.* FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.retyped LOOP
+        statement := format('ALTER TABLE %s ALTER COLUMN %I TYPE %s', r.rel::regclass, r.col, target);
+        -- What has an expression over the column is made anew, and what is checked with it is checked again.
+        lasts := flakeid.convert_lasts((
+            SELECT sum(pg_table_size(t.rel) * (SELECT count(DISTINCT d.objid) FROM pg_catalog.pg_depend d
+                    LEFT JOIN pg_catalog.pg_index x ON d.classid = 'pg_class'::regclass AND x.indexrelid = d.objid
+                    LEFT JOIN pg_catalog.pg_constraint k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
+                    WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att
+                      AND (x.indexprs IS NOT NULL OR x.indpred IS NOT NULL OR k.contype = 'c')))
+            FROM flakeid.convert_tree(r.rel, r.att) t WHERE t.leaf)::int8);
+        RETURN NEXT;
+    END LOOP;
+    lasts := 'milliseconds';
+    IF NOT c.replaced THEN
+        IF NOT restores AND NOT flakeid.convert_is_made(root, root_att) THEN
+            statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, c.col, home);
+            RETURN NEXT;
+        ELSIF restores AND flakeid.convert_is_made(root, root_att) THEN
+            memory := flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class'));
+            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
+                FROM flakeid.convert_give_sequence(root, root_att, c.col, memory, flakeid.convert_highest(root, c.col)) g;
+        END IF;
+    END IF;
+
+    IF moved IS NOT NULL THEN
         -- The columns change places
         FOR c IN SELECT x.*, x.rel::regclass AS tab, a.attnotnull, a.attacl, a.attstattarget, a.attoptions, a.attidentity,
                         flakeid.convert_default(x.rel, x.att) AS def, col_description(x.rel, x.att) AS comment
@@ -956,8 +970,8 @@ BEGIN
                          OR NOT flakeid.convert_defers(c.via, way) THEN 'milliseconds' ELSE flakeid.convert_lasts(pg_table_size(c.rel)) END;
                 RETURN NEXT;
                 lasts := 'milliseconds';
-                statement := format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', c.tab, flakeid.convert_name('null', c.col));
-                RETURN NEXT;
+                RETURN QUERY SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', c.tab, k.conname), convert_swap.lock, convert_swap.lasts
+                             FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.rel AND k.conname = flakeid.convert_name('null', c.col);
             END IF;
             IF c.attstattarget >= 0 THEN
                 statement := format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', c.tab, c.col, c.attstattarget);
@@ -1000,6 +1014,11 @@ BEGIN
                 FROM flakeid.convert_columns(root, root_att, way, target) x,
                      flakeid.convert_give_sequence(root, root_att, x.col, memory, NULL) g
                 WHERE x.rel = root AND x.att = root_att;
+            RETURN QUERY SELECT format('DROP TABLE %s', m.oid::regclass), convert_swap.lock, convert_swap.lasts
+                FROM pg_catalog.pg_class k JOIN pg_catalog.pg_class m ON m.relnamespace = k.relnamespace AND m.relkind = 'r'
+                     CROSS JOIN LATERAL flakeid.convert_memory(obj_description(m.oid, 'pg_class')) AS d (memory)
+                WHERE k.oid = root AND m.relname = (k.relname || '_' || flakeid.convert_column_name(root, root_att) || '_map')::name
+                  AND d.memory ->> 'table' = root::regclass::text;
         END IF;
         RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(keys || later) AS k;
     END IF;
@@ -1073,6 +1092,8 @@ BEGIN
     RETURN NEXT;
     IF memory ->> 'map' IS NOT NULL AND to_regclass(memory ->> 'map') IS NULL THEN
         statement := format('CREATE TABLE %s (old_id %s PRIMARY KEY, new_id %s NOT NULL)', memory ->> 'map', memory ->> 'from', target);
+        RETURN NEXT;
+        statement := format('COMMENT ON TABLE %s IS %L', memory ->> 'map', format('flakeid %s', jsonb_build_object('table', memory -> 'table', 'node', memory -> 'node')));
         RETURN NEXT;
     END IF;
     FOR t IN SELECT x.rel, x.rel::regclass AS tab, k.relnamespace::regnamespace AS nsp FROM flakeid.convert_columns(root, root_att, way, target) x
@@ -1345,9 +1366,8 @@ BEGIN
             RETURN memory - 'filled' - 'mapped' - 'barrier' || jsonb_build_object('unit', 0, 'block', 0, 'again', coalesce((memory ->> 'again')::int4, 0) + 1);
         END IF;
     END LOOP;
-    FOR c IN SELECT x.rel::regclass AS tab, string_agg(quote_ident(x.new_col), ', ') AS cols
-             FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced GROUP BY x.rel LOOP
-        EXECUTE format('ANALYZE %s (%s)', c.tab, c.cols);
+    FOR c IN SELECT DISTINCT x.rel::regclass AS tab FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced LOOP
+        EXECUTE format('ANALYZE %s', c.tab);
     END LOOP;
     RETURN memory || '{"checked": true}';
 END
@@ -1403,12 +1423,12 @@ CREATE FUNCTION flakeid.convert_node() RETURNS int4
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     nodes int4 := (flakeid.convert_layout()).nodes;
-    home text := flakeid.convert_home();
     candidate int4;
     used int4[];
 BEGIN
     SELECT array_agg((m.memory ->> 'node')::int4) INTO used
-    FROM pg_catalog.pg_description d, flakeid.convert_memory(d.description) AS m (memory) WHERE m.memory ? 'node';
+    FROM pg_catalog.pg_description d, flakeid.convert_memory(d.description) AS m (memory)
+    WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND m.memory ->> 'node' ~ '^\d{1,9}$';
     candidate := nodes - 1;
     WHILE candidate >= 0 AND (candidate = ANY (used) OR flakeid.convert_has_node(candidate)) LOOP
         candidate := candidate - 1;
@@ -1587,7 +1607,7 @@ BEGIN
 
         -- New columns
         IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced)
-           AND NOT (way = 'made' AND state ? 'swapped') THEN
+           AND NOT state ? 'swapped' THEN
             IF NOT started OR EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced AND x.new_att IS NULL) THEN
                 IF started THEN
                     PERFORM flakeid.convert_refuse(root, 'Another foreign key has been made since the conversion began.', format('CALL flakeid.convert_undo(%L);', root::regclass::text));
@@ -1606,7 +1626,7 @@ BEGIN
                 memory := flakeid.convert_fill(root, root_att, memory);
                 PERFORM flakeid.convert_remember(root, root_att, memory);
                 IF memory ? 'filled' THEN
-                    RAISE NOTICE '%: % rows are filled', tab, memory ->> 'rows';
+                    RAISE NOTICE '%: % values are filled', tab, memory ->> 'rows';
                 END IF;
                 RETURN flakeid.convert_note(state, 0);
             END IF;
@@ -1623,7 +1643,8 @@ BEGIN
                         (SELECT string_agg(E'\n' || regexp_replace(s, '^(CREATE (UNIQUE )?INDEX|DROP INDEX) ', '\1 CONCURRENTLY ') || ';', '') FROM unnest(statements) AS s);
                     RETURN NULL;
                 END IF;
-                held := flakeid.convert_run(statements[1:1]);
+                begun_at := clock_timestamp();
+                EXECUTE statements[1];
                 RAISE NOTICE '%: %; writers waited % ms', tab, statements[1], round(extract(epoch FROM clock_timestamp() - begun_at) * 1000, 1);
                 RETURN flakeid.convert_note(state, 0);
             END IF;
@@ -1635,8 +1656,8 @@ BEGIN
         END IF;
 
         -- The swap
-        IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE (x.replaced AND NOT state ? 'swapped') OR x.retyped)
-           OR flakeid.convert_is_made(root, root_att) = (way IN ('undo', 'back')) THEN
+        IF NOT state ? 'swapped' AND (EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced OR x.retyped)
+                                      OR flakeid.convert_is_made(root, root_att) = (way IN ('undo', 'back'))) THEN
             EXECUTE flakeid.convert_locks(ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x
                                                 WHERE x.replaced OR x.retyped OR x.rel = root));
             held := flakeid.convert_run(ARRAY(SELECT s.statement FROM flakeid.convert_swap(root, root_att, way, target) s));
@@ -1706,3 +1727,130 @@ END
 $$;
 COMMENT ON PROCEDURE flakeid.convert_undo(regclass, name) IS
     'takes a conversion back: to the old column while that stands, and else to bigint, with a sequence above every id';
+
+-- -- What is planned, and what goes on --------------------------------------------------------------
+
+CREATE FUNCTION flakeid.convert_plan(tab regclass, col name DEFAULT NULL, created_at name DEFAULT NULL, type text DEFAULT NULL, node int4 DEFAULT NULL)
+    RETURNS TABLE (step int4, statement text, lock text, lasts text)
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    root oid := tab;
+    root_att int2 := flakeid.convert_column(tab, col);
+    root_col name := flakeid.convert_column_name(root, root_att);
+    intent record;
+    memory jsonb;
+    way text;
+    target regtype;
+    bytes int8;
+    x record;
+BEGIN
+    step := 0;
+    SELECT * INTO intent FROM flakeid.convert_intent(root, root_att, created_at, type, node, false);
+    way := intent.way;
+    memory := intent.memory;
+    target := (memory ->> 'type')::regtype;
+    FOR statement IN SELECT '-- refused: ' || p.problem || coalesce(' ' || p.hint, '') FROM flakeid.convert_problems(root, root_att, way, target, created_at, (memory ->> 'node')::int4) p
+                     UNION ALL SELECT '-- ' || a FROM flakeid.convert_advice(root, root_att, way, target) a LOOP
+        RETURN NEXT;
+    END LOOP;
+    IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced) THEN
+        step := step + 1;
+        RETURN QUERY SELECT convert_plan.step, b.statement, b.lock, b.lasts FROM flakeid.convert_begin(root, root_att, memory) b;
+        IF memory ? 'map' THEN
+            step := step + 1;
+            statement := format('INSERT INTO %s SELECT ... FROM %s', memory ->> 'map', tab);
+            lock := 'ACCESS SHARE';
+            lasts := flakeid.convert_lasts(pg_table_size(tab) * 4);
+            RETURN NEXT;
+        END IF;
+        step := step + 1;
+        FOR x IN SELECT c.*, t.rel AS leaf FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t
+                 WHERE c.replaced AND t.leaf ORDER BY c.depth, c.rel, c.att, t.rel LOOP
+            statement := format('UPDATE %s SET %I = ... WHERE ctid ...', x.leaf::regclass, x.new_col);
+            lock := 'ROW EXCLUSIVE';
+            lasts := format('milliseconds, %s times', ceil(pg_table_size(x.leaf) / 819200.0));
+            RETURN NEXT;
+            statement := format('ANALYZE %s', x.leaf::regclass);
+            lock := 'SHARE UPDATE EXCLUSIVE';
+            lasts := 'seconds';
+            RETURN NEXT;
+        END LOOP;
+        step := step + 1;
+        FOR x IN SELECT DISTINCT i.* FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t,
+                        flakeid.convert_indexes(ARRAY[t.rel], ARRAY[t.att]) i WHERE c.replaced AND i.leaf ORDER BY i.idx LOOP
+            statement := regexp_replace(pg_get_indexdef(x.idx), '^(CREATE (UNIQUE )?INDEX ).*?( ON )', format('\1%I\3', flakeid.convert_name('new', x.name)));
+            statement := (SELECT format('%s -- with %s', statement, string_agg(format('%I', c.new_col), ', ')) FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced AND c.rel = x.rel);
+            IF x.bytes > 500000000 THEN
+                statement := regexp_replace(statement, '^(CREATE (UNIQUE )?INDEX) ', '\1 CONCURRENTLY ');
+                lock := 'SHARE UPDATE EXCLUSIVE';
+            ELSE
+                lock := 'SHARE';
+            END IF;
+            lasts := flakeid.convert_lasts(x.bytes);
+            RETURN NEXT;
+        END LOOP;
+        step := step + 1;
+        FOR x IN SELECT c.*, n.name FROM flakeid.convert_columns(root, root_att, way, target) c
+                        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = c.att, flakeid.convert_name('null', c.col) AS n (name)
+                 WHERE c.replaced AND a.attnotnull AND NOT flakeid.convert_defers(c.via, way) LOOP
+            statement := format('ALTER TABLE %s ADD CONSTRAINT %I CHECK (%I IS NOT NULL) NOT VALID', x.rel::regclass, x.name, x.new_col);
+            lock := 'ACCESS EXCLUSIVE';
+            lasts := 'milliseconds';
+            RETURN NEXT;
+            statement := format('ALTER TABLE %s VALIDATE CONSTRAINT %I', x.rel::regclass, x.name);
+            lock := 'SHARE UPDATE EXCLUSIVE';
+            lasts := flakeid.convert_lasts(pg_table_size(x.rel));
+            RETURN NEXT;
+        END LOOP;
+    END IF;
+    step := step + 1;
+    RETURN QUERY SELECT convert_plan.step, s.statement, s.lock, s.lasts FROM flakeid.convert_swap(root, root_att, way, target) s;
+    step := step + 1;
+    FOR statement, lasts IN SELECT regexp_replace(s.statement, '^(ALTER TABLE .*) ADD CONSTRAINT (".*?"|\S+) .* NOT VALID$', '\1 VALIDATE CONSTRAINT \2'),
+                                   flakeid.convert_lasts(pg_table_size((regexp_match(s.statement, '^ALTER TABLE (.*?) ADD CONSTRAINT'))[1]::regclass))
+                            FROM flakeid.convert_swap(root, root_att, way, target) s WHERE s.statement LIKE 'ALTER TABLE % NOT VALID' LOOP
+        lock := 'SHARE UPDATE EXCLUSIVE';
+        RETURN NEXT;
+    END LOOP;
+    IF way = 'kept' AND created_at IS NOT NULL THEN
+        step := step + 1;
+        statement := '-- then new ids for old rows, in another column: ask again once this is done';
+        lock := NULL;
+        lasts := NULL;
+        RETURN NEXT;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_plan(regclass, name, name, text, int4) IS
+    'the statements of a conversion, each with its lock and how long that lasts about; those of one step are one transaction';
+
+CREATE VIEW flakeid.conversions AS
+    SELECT DISTINCT ON (m.memory ->> 'table', m.memory ->> 'column')
+           m.memory ->> 'table' AS table_name, m.memory ->> 'column' AS column_name,
+           CASE WHEN m.memory ->> 'way' = 'back' THEN 'undo: ' ELSE '' END
+           || CASE WHEN m.memory ? 'map' AND NOT m.memory ? 'mapped' THEN 'new ids are made'
+                   WHEN NOT m.memory ? 'filled' THEN 'rows are filled' WHEN NOT m.memory ? 'checked' THEN 'rows are checked'
+                   ELSE 'indexes are made' END AS step,
+           m.memory ->> 'table_now' AS table_now,
+           CASE WHEN pg_catalog.jsonb_typeof(m.memory -> 'block') = 'number' AND pg_catalog.jsonb_typeof(m.memory -> 'until') = 'number'
+                THEN pg_catalog.round(100 * (m.memory -> 'block')::pg_catalog.numeric / greatest((m.memory -> 'until')::pg_catalog.numeric, 1)) END AS percent_of_it,
+           m.memory -> 'rows' AS values_filled
+    FROM pg_catalog.pg_trigger AS t
+         JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid AND pg_catalog.pg_has_role(c.relowner, 'USAGE'),
+         LATERAL flakeid.convert_memory(pg_catalog.obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
+    WHERE t.tgname OPERATOR(pg_catalog.=) 'zzzz_flakeid_fill' AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND m.memory IS NOT NULL
+    UNION ALL
+    SELECT c.oid::pg_catalog.regclass::pg_catalog.text, pg_catalog.substr(a.attname::pg_catalog.text, 13), 'done, the old column stands', NULL, NULL, NULL
+    FROM pg_catalog.pg_attribute AS a
+         JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) a.attrelid AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+                                          AND pg_catalog.pg_has_role(c.relowner, 'USAGE'),
+         LATERAL flakeid.convert_memory(pg_catalog.col_description(c.oid, a.attnum)) AS m (memory)
+    WHERE pg_catalog.starts_with(a.attname::pg_catalog.text, 'flakeid_old_') AND m.memory ? 'type';
+COMMENT ON VIEW flakeid.conversions IS 'conversions of the caller''s tables that go on, or that can still go back to the old column';
+COMMENT ON COLUMN flakeid.conversions.table_name IS 'the table whose key is converted';
+COMMENT ON COLUMN flakeid.conversions.column_name IS 'its column';
+COMMENT ON COLUMN flakeid.conversions.step IS 'what is done now';
+COMMENT ON COLUMN flakeid.conversions.table_now IS 'the table, or partition, that is filled';
+COMMENT ON COLUMN flakeid.conversions.percent_of_it IS 'how far in it';
+COMMENT ON COLUMN flakeid.conversions.values_filled IS 'in all tables so far';
+GRANT SELECT ON flakeid.conversions TO PUBLIC;
