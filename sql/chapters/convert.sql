@@ -552,7 +552,7 @@ BEGIN
                 OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = p.partrelid
                              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = p.partrelid AND d.refobjsubid = c.att) LOOP
         problem := format('Table %s is partitioned by the column.', r.rel);
-        hint := CASE WHEN way = 'kept' AND root_typ = 'int8'::regtype THEN 'Leave its type as it is: type => ''bigint''.' END;
+        hint := CASE WHEN way = 'kept' AND root_typ = 'int8'::regtype THEN format('CALL flakeid.convert(%L, type => ''bigint'');', root::regclass::text) END;
         RETURN NEXT;
     END LOOP;
     FOR r IN SELECT DISTINCT c.rel::regclass AS rel, pub.pubname
@@ -647,14 +647,16 @@ BEGIN
             RETURN;
         END IF;
         l := flakeid.convert_layout();
-        EXECUTE format($q$SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I >= now() - interval '1 s') AS ahead,
-                              count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s$q$, created_at, root::regclass) INTO r USING l.epoch;
+        EXECUTE format($q$SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I > clock_timestamp()) AS ahead,
+                              count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s%3$s$q$, created_at, root::regclass,
+            CASE WHEN flakeid.convert_is_made(root, root_att) THEN format(' WHERE %I <= %s', root_col, coalesce(flakeid.convert_kept(root, root_att), -1)) END)
+        INTO r USING l.epoch;
         IF r.without + r.early > 0 THEN
             problem := format('Of the rows, %s have no time in column %I, and %s lie before the epoch of the layout, %s.', r.without, created_at, r.early, l.epoch);
             RETURN NEXT;
         END IF;
-        IF r.ahead > 0 AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att)) THEN
-            problem := format('Of the rows, %s are of this second or ahead of the clock by column %I.', r.ahead, created_at);
+        IF r.ahead > 0 THEN
+            problem := format('Of the rows, %s lie ahead of the clock by column %I.', r.ahead, created_at);
             RETURN NEXT;
         END IF;
         IF node NOT BETWEEN 0 AND l.nodes - 1 THEN
@@ -977,10 +979,9 @@ BEGIN
                 statement := format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', c.tab, c.col, c.attstattarget);
                 RETURN NEXT;
             END IF;
-            IF c.attoptions IS NOT NULL THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', c.tab, c.col, array_to_string(c.attoptions, ', '));
-                RETURN NEXT;
-            END IF;
+            -- The server keeps options of its own there too, which are not for copying.
+            RETURN QUERY SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', c.tab, c.col, o), convert_swap.lock, convert_swap.lasts
+                         FROM unnest(c.attoptions) AS o WHERE starts_with(o, 'n_distinct');
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_grants(c.attacl, c.rel, c.col) g;
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_comment('COLUMN', format('%s.%I', c.tab, c.col), c.comment) g;
             IF flakeid.convert_sequence(c.rel, c.att) IS NOT NULL THEN
@@ -1007,13 +1008,17 @@ BEGIN
                 later := later || statement;
             END IF;
         END LOOP;
-        IF way = 'back' THEN
+        IF way = 'back' AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) f WHERE f.memory ? 'fresh') THEN
+            RETURN QUERY SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, flakeid.convert_column_name(root, root_att), home), convert_swap.lock, convert_swap.lasts;
+        ELSIF way = 'back' THEN
             memory := coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')),
                                (SELECT f.memory -> 'was' FROM flakeid.convert_fills(root, root_att) f LIMIT 1));
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
                 FROM flakeid.convert_columns(root, root_att, way, target) x,
                      flakeid.convert_give_sequence(root, root_att, x.col, memory, NULL) g
                 WHERE x.rel = root AND x.att = root_att;
+        END IF;
+        IF way = 'back' THEN
             RETURN QUERY SELECT format('DROP TABLE %s', m.oid::regclass), convert_swap.lock, convert_swap.lasts
                 FROM pg_catalog.pg_class k JOIN pg_catalog.pg_class m ON m.relnamespace = k.relnamespace AND m.relkind = 'r'
                      CROSS JOIN LATERAL flakeid.convert_memory(obj_description(m.oid, 'pg_class')) AS d (memory)
@@ -1120,7 +1125,7 @@ BEGIN
             IF way = 'kept' THEN
                 fill := fill || format(E'\n    NEW.%I := NEW.%I;', c.new_col, c.col);
             ELSIF c.is_root AND way = 'back' THEN
-                fill := fill || format(E'\n    IF NEW.%1$I IS NULL THEN NEW.%1$I := %2$s; END IF;', c.new_col, memory ->> 'fresh');
+                fill := fill || format(E'\n    IF NEW.%1$I IS NULL THEN NEW.%1$I := %2$s; END IF;', c.new_col, coalesce(memory ->> 'fresh', format('NEW.%I', c.col)));
             ELSIF c.is_root THEN
                 fill := fill || format($q$
     IF NEW.%1$I IS NULL THEN
@@ -1332,7 +1337,7 @@ BEGIN
     EXECUTE format('UPDATE %1$s AS t SET %2$I = %3$s WHERE t.ctid >= %4$L::tid AND t.ctid < %5$L::tid AND t.%2$I IS NULL AND t.%6$I IS NOT NULL',
         u.leaf::regclass, u.new_col,
         CASE WHEN way = 'kept' THEN format('t.%I', u.col)
-             WHEN u.is_root AND way = 'back' THEN memory ->> 'fresh'
+             WHEN u.is_root AND way = 'back' THEN coalesce(memory ->> 'fresh', format('t.%I', u.col))
              WHEN u.is_root THEN flakeid.convert_source(memory, format('t.%I', u.col))
              ELSE format('(%s)', flakeid.convert_lookup(u.rel, u.att, u.via, 't')) END,
         format('(%s,0)', block), format('(%s,0)', block + step), u.col);
@@ -1512,8 +1517,10 @@ BEGIN
             memory := memory || jsonb_build_object('type', 'bigint');
         ELSE
             was := coalesce(old.memory, '{}') || coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), '{}');
+            -- Where the old column has eight bytes too, ids that were made since are ids there as well.
             memory := memory || jsonb_build_object('type', old.typ::text, 'was', was, 'fresh',
-                CASE WHEN flakeid.convert_sequence(root, root_att) IS NOT NULL AND was ->> 'default' IS NULL
+                CASE WHEN old.typ NOT IN ('int2'::regtype, 'int4'::regtype, 'uuid'::regtype) THEN NULL
+                     WHEN flakeid.convert_sequence(root, root_att) IS NOT NULL AND was ->> 'default' IS NULL
                      THEN format('pg_catalog.nextval(%L)', flakeid.convert_sequence(root, root_att)::regclass)
                      ELSE coalesce(was ->> 'default', CASE WHEN old.typ = 'uuid'::regtype THEN 'pg_catalog.gen_random_uuid()' END) END);
         END IF;
@@ -1571,13 +1578,9 @@ BEGIN
         END IF;
     ELSE
         SELECT i.way, i.memory INTO way, memory FROM flakeid.convert_intent(root, root_att, created_at, type, node, undo) i;
-        IF state ? 'swapped' OR NOT undo AND EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root
-                                                     AND a.attname = flakeid.convert_name('old', root_col)) THEN
-            way := CASE WHEN undo THEN 'undo' ELSE 'kept' END;
-            memory := memory || jsonb_build_object('way', way);
-            IF undo THEN
-                target := (memory ->> 'type')::regtype;
-            END IF;
+        IF NOT state ? 'swapped' AND NOT undo AND EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root
+                                                          AND a.attname = flakeid.convert_name('old', root_col)) THEN
+            state := state || '{"swapped": true}'; -- by a call before
         END IF;
     END IF;
     target := (memory ->> 'type')::regtype;
@@ -1840,10 +1843,11 @@ CREATE VIEW flakeid.conversions AS
          LATERAL flakeid.convert_memory(pg_catalog.obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
     WHERE t.tgname OPERATOR(pg_catalog.=) 'zzzz_flakeid_fill' AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND m.memory IS NOT NULL
     UNION ALL
-    SELECT c.oid::pg_catalog.regclass::pg_catalog.text, pg_catalog.substr(a.attname::pg_catalog.text, 13), 'done, the old column stands', NULL, NULL, NULL
+    SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.substr(a.attname::pg_catalog.text, 13), 'done, the old column stands', NULL, NULL, NULL
     FROM pg_catalog.pg_attribute AS a
          JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) a.attrelid AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-                                          AND pg_catalog.pg_has_role(c.relowner, 'USAGE'),
+                                          AND pg_catalog.pg_has_role(c.relowner, 'USAGE')
+         JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
          LATERAL flakeid.convert_memory(pg_catalog.col_description(c.oid, a.attnum)) AS m (memory)
     WHERE pg_catalog.starts_with(a.attname::pg_catalog.text, 'flakeid_old_') AND m.memory ? 'type';
 COMMENT ON VIEW flakeid.conversions IS 'conversions of the caller''s tables that go on, or that can still go back to the old column';
