@@ -32,14 +32,14 @@ SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 
 # The scripts of this version are made of chapters, in this order. Those of released versions are frozen, and stand in sql/.
-CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin partition rights
+CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin partition convert rights
 COORDINATOR_CHAPTERS = leases
 SCRIPTS = sql/flakeid--$(EXTVERSION).sql sql/flakeid_coordinator--$(EXTVERSION).sql
 DATA_built = $(SCRIPTS)
 DATA = $(filter-out $(SCRIPTS),$(wildcard sql/flakeid*--*.sql))
 
 REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
-	layouts vectors settled leases partition
+	layouts vectors settled leases partition convert
 
 # What both g++ and the clang of the bitcode step take. Exceptions must not cross the server's
 # C frames, and without them and run-time initialisers nothing of libstdc++ is needed.

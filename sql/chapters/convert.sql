@@ -27,14 +27,14 @@ CREATE FUNCTION flakeid.convert_home() RETURNS text
                       WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
                         AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'flakeid'))
 $$;
-COMMENT ON FUNCTION flakeid.convert_home() IS 'the schema of flake_next(), quoted';
+COMMENT ON FUNCTION flakeid.convert_home() IS 'internal: the schema of flake_next(), quoted';
 
 CREATE FUNCTION flakeid.convert_type(asked text) RETURNS regtype
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN asked = 'bigint' THEN 'bigint'::regtype
                 ELSE coalesce(to_regtype(flakeid.convert_home() || '.flake'), 'bigint'::regtype) END
 $$;
-COMMENT ON FUNCTION flakeid.convert_type(text) IS 'the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
+COMMENT ON FUNCTION flakeid.convert_type(text) IS 'internal: the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
 
 -- Anybody can write what he likes into comments on what is his, so nothing here fails on what it reads.
 CREATE FUNCTION flakeid.convert_memory(comment text) RETURNS jsonb
@@ -45,14 +45,14 @@ EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_memory(text) IS 'what a conversion wrote into a comment';
+COMMENT ON FUNCTION flakeid.convert_memory(text) IS 'internal: what a conversion wrote into a comment';
 
 CREATE FUNCTION flakeid.convert_lasts(bytes int8) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN coalesce(bytes, 0) < 20000000 THEN 'milliseconds'
                 ELSE format('about %s s', ceil(bytes / 1e8)) END
 $$;
-COMMENT ON FUNCTION flakeid.convert_lasts(int8) IS 'how long a statement takes that reads so much, at 100 MB a second';
+COMMENT ON FUNCTION flakeid.convert_lasts(int8) IS 'internal: how long a statement takes that reads so much, at 100 MB a second';
 
 -- A column by its name in the whole tree of partitions; a table that is not partitioned is a tree of its own.
 CREATE FUNCTION flakeid.convert_tree(of_rel oid, of_att int2, OUT rel oid, OUT att int2, OUT leaf bool) RETURNS SETOF record
@@ -65,7 +65,7 @@ CREATE FUNCTION flakeid.convert_tree(of_rel oid, of_att int2, OUT rel oid, OUT a
     WHERE r.attrelid = $1 AND r.attnum = $2
     ORDER BY c.oid <> $1, c.oid
 $$;
-COMMENT ON FUNCTION flakeid.convert_tree(oid, int2) IS 'a column in its table and all partitions';
+COMMENT ON FUNCTION flakeid.convert_tree(oid, int2) IS 'internal: a column in its table and all partitions';
 
 -- Foreign keys are those of whole tables; one of a partition counts for the table that it is a part of.
 CREATE FUNCTION flakeid.convert_graph(root oid, root_att int2,
@@ -96,7 +96,7 @@ CREATE FUNCTION flakeid.convert_graph(root oid, root_att int2,
     ORDER BY one.depth, one.rel, a.attnum
 $$;
 COMMENT ON FUNCTION flakeid.convert_graph(oid, int2) IS
-    'a key column and all columns that refer to it, directly or through others; whether each has another size than an id';
+    'internal: a key column and all columns that refer to it, directly or through others; whether each has another size than an id';
 
 CREATE FUNCTION flakeid.convert_column(tab regclass, col name) RETURNS int2
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -129,13 +129,13 @@ BEGIN
     RETURN found[1];
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_column(regclass, name) IS 'the number of a column; without a name, of the id in the primary key';
+COMMENT ON FUNCTION flakeid.convert_column(regclass, name) IS 'internal: the number of a column; without a name, of the id in the primary key';
 
 CREATE FUNCTION flakeid.convert_name(prefix text, suffix name) RETURNS name
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ('flakeid_' || prefix || '_' || suffix)::name
 $$;
-COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'the name of what stands beside something of that name';
+COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'internal: the name of what stands beside something of that name';
 
 CREATE FUNCTION flakeid.convert_columns(root oid, root_att int2, way text, target regtype,
         OUT rel oid, OUT att int2, OUT col name, OUT typ regtype, OUT replaced bool, OUT retyped bool, OUT depth int4, OUT via oid,
@@ -151,13 +151,13 @@ CREATE FUNCTION flakeid.convert_columns(root oid, root_att int2, way text, targe
     ORDER BY g.depth, g.rel, g.att
 $$;
 COMMENT ON FUNCTION flakeid.convert_columns(oid, int2, text, regtype) IS
-    'the columns of a conversion: whether each is replaced by a new one, or gets another type in place';
+    'internal: the columns of a conversion: whether each is replaced by a new one, or gets another type in place';
 
 CREATE FUNCTION flakeid.convert_column_name(rel oid, att int2) RETURNS name
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = rel AND a.attnum = att
 $$;
-COMMENT ON FUNCTION flakeid.convert_column_name(oid, int2) IS 'the name of a column';
+COMMENT ON FUNCTION flakeid.convert_column_name(oid, int2) IS 'internal: the name of a column';
 
 CREATE FUNCTION flakeid.convert_sequence(rel oid, att int2) RETURNS oid
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -166,26 +166,26 @@ CREATE FUNCTION flakeid.convert_sequence(rel oid, att int2) RETURNS oid
       AND d.refobjid = rel AND d.refobjsubid = att
     ORDER BY d.objid LIMIT 1
 $$;
-COMMENT ON FUNCTION flakeid.convert_sequence(oid, int2) IS 'the sequence that belongs to a column';
+COMMENT ON FUNCTION flakeid.convert_sequence(oid, int2) IS 'internal: the sequence that belongs to a column';
 
 CREATE FUNCTION flakeid.convert_default(rel oid, att int2) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = rel AND d.adnum = att
 $$;
-COMMENT ON FUNCTION flakeid.convert_default(oid, int2) IS 'the default of a column';
+COMMENT ON FUNCTION flakeid.convert_default(oid, int2) IS 'internal: the default of a column';
 
 CREATE FUNCTION flakeid.convert_is_made(rel oid, att int2) RETURNS bool
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(starts_with(flakeid.convert_default(rel, att), flakeid.convert_home() || '.flake_next('), false)
 $$;
-COMMENT ON FUNCTION flakeid.convert_is_made(oid, int2) IS 'whether the default of a column is flake_next()';
+COMMENT ON FUNCTION flakeid.convert_is_made(oid, int2) IS 'internal: whether the default of a column is flake_next()';
 
 -- Kept ids are the lowest of a table, since a conversion is refused where new ones would not lie above them.
 CREATE FUNCTION flakeid.convert_kept(rel oid, att int2) RETURNS int8
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT (flakeid.convert_memory(obj_description(flakeid.convert_sequence(rel, att), 'pg_class')) ->> 'kept')::int8
 $$;
-COMMENT ON FUNCTION flakeid.convert_kept(oid, int2) IS 'the highest id that a conversion left as it was';
+COMMENT ON FUNCTION flakeid.convert_kept(oid, int2) IS 'internal: the highest id that a conversion left as it was';
 
 CREATE FUNCTION flakeid.convert_highest(rel oid, col name) RETURNS int8
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -196,7 +196,7 @@ BEGIN
     RETURN highest;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_highest(oid, name) IS 'max(id)';
+COMMENT ON FUNCTION flakeid.convert_highest(oid, name) IS 'internal: max(id)';
 
 CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT trigger name, OUT func oid, OUT memory jsonb)
     RETURNS SETOF record
@@ -209,7 +209,7 @@ CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT 
       AND m.memory ->> 'column' = (SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att)
     ORDER BY t.tgrelid, t.tgname
 $$;
-COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'the triggers of a conversion that goes on, and what it remembers';
+COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'internal: the triggers of a conversion that goes on, and what it remembers';
 
 -- -- What stands round a column ---------------------------------------------------------------------
 
@@ -220,13 +220,13 @@ CREATE FUNCTION flakeid.convert_grants(acl aclitem[], of_rel oid, of_col name) R
                   CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END)
     FROM aclexplode(acl)
 $$;
-COMMENT ON FUNCTION flakeid.convert_grants(aclitem[], oid, name) IS 'statements that grant what an access list says';
+COMMENT ON FUNCTION flakeid.convert_grants(aclitem[], oid, name) IS 'internal: statements that grant what an access list says';
 
 CREATE FUNCTION flakeid.convert_comment(kind text, name text, comment text) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT format('COMMENT ON %s %s IS %L', kind, name, comment) WHERE comment IS NOT NULL
 $$;
-COMMENT ON FUNCTION flakeid.convert_comment(text, text, text) IS 'a statement that makes a comment, if there is one';
+COMMENT ON FUNCTION flakeid.convert_comment(text, text, text) IS 'internal: a statement that makes a comment, if there is one';
 
 CREATE FUNCTION flakeid.convert_views(rels oid[], atts int2[], OUT view oid, OUT depth int4) RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -244,7 +244,7 @@ CREATE FUNCTION flakeid.convert_views(rels oid[], atts int2[], OUT view oid, OUT
     )
     SELECT v.view, max(v.depth) FROM v GROUP BY v.view
 $$;
-COMMENT ON FUNCTION flakeid.convert_views(oid[], int2[]) IS 'views that read a column, and those that read them, with how far away each is';
+COMMENT ON FUNCTION flakeid.convert_views(oid[], int2[]) IS 'internal: views that read a column, and those that read them, with how far away each is';
 
 -- Nothing that was granted by default to a new view stays, unless it stood in the list of the old one.
 CREATE FUNCTION flakeid.convert_view(view oid) RETURNS SETOF text
@@ -255,13 +255,14 @@ BEGIN
     SELECT c.oid, c.relowner, c.relacl, array_to_string(c.reloptions, ', ') AS options, c.oid::regclass::text AS name INTO v
     FROM pg_catalog.pg_class c WHERE c.oid = view;
     RETURN NEXT format('CREATE VIEW %s%s AS %s', v.name, ' WITH (' || v.options || ')', rtrim(pg_get_viewdef(view), ';'));
-    RETURN NEXT format('REVOKE ALL ON %s FROM %s', v.name,
-        (SELECT string_agg(DISTINCT CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE x.grantee::regrole::text END, ', ')
-         FROM (SELECT 0::oid AS grantee
-               UNION SELECT v.relowner WHERE v.relacl IS NOT NULL
-               UNION SELECT e.grantee FROM pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) e
-                     WHERE d.defaclrole = v.relowner AND d.defaclobjtype = 'r' AND e.grantee <> v.relowner) x));
-    RETURN QUERY SELECT replace(g, ' ON ' || view::regclass || ' TO ', ' ON ' || v.name || ' TO ') FROM flakeid.convert_grants(v.relacl, view, NULL) g;
+    RETURN QUERY
+        SELECT format('REVOKE ALL ON %s FROM %s', v.name, string_agg(CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE x.grantee::regrole::text END, ', '))
+        FROM (SELECT 0::oid AS grantee WHERE v.relacl IS NOT NULL
+              UNION SELECT v.relowner WHERE v.relacl IS NOT NULL
+              UNION SELECT e.grantee FROM pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) e
+                    WHERE d.defaclrole = v.relowner AND d.defaclobjtype = 'r' AND e.grantee <> v.relowner) x
+        HAVING count(*) > 0;
+    RETURN QUERY SELECT g FROM flakeid.convert_grants(v.relacl, view, NULL) g;
     RETURN QUERY SELECT g FROM pg_catalog.pg_attribute a, flakeid.convert_grants(a.attacl, view, a.attname) g
                  WHERE a.attrelid = view AND a.attacl IS NOT NULL;
     RETURN QUERY SELECT format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT %s', v.name, a.attname, flakeid.convert_default(view, a.attnum))
@@ -274,7 +275,7 @@ BEGIN
                  WHERE a.attrelid = view AND a.attnum > 0;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_view(oid) IS 'statements that make a view as it is, with its grants, comments, triggers and rules';
+COMMENT ON FUNCTION flakeid.convert_view(oid) IS 'internal: statements that make a view as it is, with its grants, comments, triggers and rules';
 
 CREATE FUNCTION flakeid.convert_trigger(trigger oid) RETURNS SETOF text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -288,7 +289,7 @@ CREATE FUNCTION flakeid.convert_trigger(trigger oid) RETURNS SETOF text
                                                         obj_description(t.oid, 'pg_trigger')) m
     WHERE t.oid = trigger
 $$;
-COMMENT ON FUNCTION flakeid.convert_trigger(oid) IS 'statements that make a trigger as it is';
+COMMENT ON FUNCTION flakeid.convert_trigger(oid) IS 'internal: statements that make a trigger as it is';
 
 CREATE FUNCTION flakeid.convert_policy(policy oid) RETURNS SETOF text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -304,7 +305,7 @@ CREATE FUNCTION flakeid.convert_policy(policy oid) RETURNS SETOF text
                                                                   obj_description(p.oid, 'pg_policy')) m
     WHERE p.oid = policy
 $$;
-COMMENT ON FUNCTION flakeid.convert_policy(oid) IS 'statements that make a policy as it is';
+COMMENT ON FUNCTION flakeid.convert_policy(oid) IS 'internal: statements that make a policy as it is';
 
 -- Views, policies and triggers hold a column by its number and keep it from changing: they go, and come again.
 CREATE FUNCTION flakeid.convert_around(rels oid[], atts int2[], OUT before text, OUT after text[]) RETURNS SETOF record
@@ -328,7 +329,7 @@ CREATE FUNCTION flakeid.convert_around(rels oid[], atts int2[], OUT before text,
     SELECT it.before, it.after FROM it ORDER BY it.rank DESC, it.oid DESC
 $$;
 COMMENT ON FUNCTION flakeid.convert_around(oid[], int2[]) IS
-    'what must go before a column changes, in order, and how each comes again, in the other order';
+    'internal: what must go before a column changes, in order, and how each comes again, in the other order';
 
 -- -- Whether it can be done -------------------------------------------------------------------------
 
@@ -364,7 +365,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_layout() IS
-    'of the layout in effect: how far ids of neighbouring ticks and of neighbouring sequence numbers lie apart, how many sequence numbers and nodes there are, the epoch';
+    'internal: of the layout in effect: how far ids of neighbouring ticks and of neighbouring sequence numbers lie apart, how many sequence numbers and nodes there are, the epoch';
 
 CREATE FUNCTION flakeid.layout_above(max_id int8) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -381,17 +382,16 @@ DECLARE
 BEGIN
     FOREACH candidate IN ARRAY ARRAY[nullif(current_setting('flakeid.layout', true), ''), 'snowflake'] LOOP
         BEGIN
-            EXECUTE format('SELECT layout_text FROM %s.flake_layout($1)', home) INTO fields USING candidate;
+            EXECUTE 'SELECT d.layout_text FROM flakeid.describe($1) d' INTO fields USING candidate;
             EXECUTE format('SELECT %1$s.flake_ceil(now(), $1) - %1$s.flake_floor(now(), $1) + 1, %1$s.flake_ceil(''infinity'', $1), %1$s.flake_timestamp(0, $1)', home)
             INTO tick, top, old_epoch USING fields;
             EXECUTE format('SELECT %s.flake_timestamp($2, $1)', home) INTO second_tick USING fields, tick;
+            length := second_tick - old_epoch;
+            -- The first of January before it, so that the layout can be read; ten years must be left.
+            epoch := least(old_epoch, date_trunc('year', now() - (max_id / tick + 1) * length, 'UTC'));
         EXCEPTION WHEN OTHERS THEN
-            CONTINUE; -- enciphered, or not in the order of time
+            CONTINUE; -- enciphered, not in the order of time, or too short by far
         END;
-        CONTINUE WHEN fields IS NULL;
-        length := second_tick - old_epoch;
-        -- The first of January before it, so that the layout can be read; ten years must be left.
-        epoch := least(old_epoch, date_trunc('year', now() - (max_id / tick + 1) * length, 'UTC'));
         IF epoch + (top / tick) * length > now() + interval '10 years' THEN
             RETURN CASE WHEN epoch = old_epoch THEN fields
                         ELSE regexp_replace(fields, ' epoch=\S+', to_char(epoch AT TIME ZONE 'UTC', '" epoch="YYYY-MM-DD"T00:00:00Z"')) END;
@@ -418,7 +418,7 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.first_real_id(regclass, name) IS 'the lowest id of a converted table that carries a time; those below were kept';
 
-CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, way text, target regtype, created_at name, node int4,
+CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, way text, target regtype, created_at name,
         OUT problem text, OUT hint text)
     RETURNS SETOF record
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -488,7 +488,7 @@ BEGIN
         RETURN NEXT;
     END IF;
     FOR r IN SELECT f.conname, f.confrelid::regclass AS parent FROM pg_catalog.pg_constraint f
-             WHERE f.contype = 'f' AND f.conrelid = root AND root_att = ANY (f.conkey) LOOP
+             WHERE f.contype = 'f' AND f.conrelid = root AND root_att = ANY (f.conkey) ORDER BY f.conname LOOP
         problem := format('Column %I refers to table %s by foreign key %I.', root_col, r.parent, r.conname);
         hint := format('CALL flakeid.convert(%L);', r.parent::text);
         RETURN NEXT;
@@ -506,8 +506,8 @@ BEGIN
                   JOIN pg_catalog.pg_class c ON c.oid = v.view
                   JOIN pg_catalog.pg_depend d ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view)
                                               OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype)
-             WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass) LOOP
-        problem := format('%s depends on %s.', initcap(left(r.what, 1)) || substr(r.what, 2), r.rel);
+             WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass) ORDER BY 1, 2 LOOP
+        problem := format('%s depends on %s.', upper(left(r.what, 1)) || substr(r.what, 2), r.rel);
         hint := 'Drop it before, and create it again afterwards.';
         RETURN NEXT;
     END LOOP;
@@ -515,7 +515,10 @@ BEGIN
                     EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = v.view AND d.deptype = 'e') AS member
              FROM flakeid.convert_views(changed, changed_atts) v JOIN pg_catalog.pg_class c ON c.oid = v.view ORDER BY v.view LOOP
         IF r.relkind <> 'v' OR r.member THEN
-            problem := format('%s reads the column.', pg_describe_object('pg_class'::regclass, r.name::oid, 0));
+            problem := format('Materialized view %s reads the column.', r.name);
+            IF r.member THEN
+                problem := format('View %s, of an extension, reads the column.', r.name);
+            END IF;
             hint := 'Drop it before, and create it again afterwards.';
             RETURN NEXT;
         ELSIF r.relowner <> me THEN
@@ -540,7 +543,8 @@ BEGIN
              FROM unnest(changed, changed_atts) AS c (rel, att)
                   JOIN pg_catalog.pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.rel AND d.objsubid = c.att
                                                  AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid <> 0
-                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = d.refobjsubid AND a.attgenerated <> '' LOOP
+                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = d.refobjsubid AND a.attgenerated <> ''
+             ORDER BY 1, 2 LOOP
         problem := format('Column %I of table %s is generated.', r.attname, r.rel);
         hint := format('ALTER TABLE %s ALTER COLUMN %I DROP EXPRESSION;', r.rel, r.attname);
         RETURN NEXT;
@@ -576,9 +580,9 @@ BEGIN
         FOR r IN SELECT DISTINCT x.conname, x.conrelid::regclass AS rel, x.contype
                  FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t
                       JOIN pg_catalog.pg_constraint x ON x.conrelid = t.rel AND t.att = ANY (x.conkey)
-                 WHERE c.replaced AND x.conparentid = 0 AND (x.contype = 'x' OR x.contype IN ('f', 'c') AND NOT x.convalidated) LOOP
+                 WHERE c.replaced AND x.conparentid = 0 AND (x.contype = 'x' OR x.contype IN ('f', 'c') AND NOT x.convalidated) ORDER BY 1, 2 LOOP
             IF r.contype = 'x' THEN
-                problem := format('Column is in exclusion constraint %I of table %s.', r.conname, r.rel);
+                problem := format('The column is in exclusion constraint %I of table %s.', r.conname, r.rel);
                 hint := format('ALTER TABLE %s DROP CONSTRAINT %I;', r.rel, r.conname);
             ELSE
                 problem := format('Constraint %I of table %s is not valid.', r.conname, r.rel);
@@ -590,7 +594,7 @@ BEGIN
         FOR r IN SELECT t.tgname, t.tgrelid::regclass AS rel FROM pg_catalog.pg_trigger t
                  WHERE t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgtype & 16 = 16
                    AND cardinality(t.tgattr::int2[]) = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
-                   AND (t.tgenabled = 'A' OR NOT flakeid.convert_quiet()) LOOP
+                   AND (t.tgenabled = 'A' OR NOT flakeid.convert_quiet()) ORDER BY t.tgrelid, t.tgname LOOP
             problem := format('Trigger %I of table %s would fire for each row.', r.tgname, r.rel);
             hint := format('GRANT SET ON PARAMETER session_replication_role TO %I;', current_user);
             RETURN NEXT;
@@ -631,9 +635,9 @@ BEGIN
         highest := flakeid.convert_highest(root, root_col);
         IF highest >= drawn THEN
             problem := format('New ids would not lie above the highest one, %s.', highest);
-            hint := format('ALTER DATABASE %I SET flakeid.layout = %L;', current_database(), flakeid.layout_above(highest));
+            hint := 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET flakeid.layout = ' || quote_literal(flakeid.layout_above(highest)) || ';';
             IF hint IS NULL THEN
-                problem := problem || ' No layout would.';
+                problem := problem || ' Nor would those of another layout.';
             END IF;
             RETURN NEXT;
             hint := NULL;
@@ -659,10 +663,6 @@ BEGIN
             problem := format('Of the rows, %s lie ahead of the clock by column %I.', r.ahead, created_at);
             RETURN NEXT;
         END IF;
-        IF node NOT BETWEEN 0 AND l.nodes - 1 THEN
-            problem := format('The layout has nodes 0 to %s.', l.nodes - 1);
-            RETURN NEXT;
-        END IF;
     END IF;
     IF way = 'made' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i
                                     WHERE i.indrelid = root AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indkey[0] = root_att
@@ -680,7 +680,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, text, regtype, name, int4) IS 'why a conversion cannot be done, and a statement that helps';
+COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, text, regtype, name) IS 'internal: why a conversion cannot be done, and a statement that helps';
 
 CREATE FUNCTION flakeid.convert_quiet() RETURNS bool
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -692,7 +692,7 @@ EXCEPTION WHEN insufficient_privilege THEN
     RETURN false;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_quiet() IS 'whether the caller may keep triggers from firing';
+COMMENT ON FUNCTION flakeid.convert_quiet() IS 'internal: whether the caller may keep triggers from firing';
 
 -- -- Statements ------------------------------------------------------------------------------------
 --
@@ -702,7 +702,7 @@ CREATE FUNCTION flakeid.convert_locks(rels oid[]) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', string_agg(r::regclass::text, ', ' ORDER BY r)) FROM unnest(rels) AS r
 $$;
-COMMENT ON FUNCTION flakeid.convert_locks(oid[]) IS 'a statement that locks tables, always in the same order';
+COMMENT ON FUNCTION flakeid.convert_locks(oid[]) IS 'internal: a statement that locks tables, always in the same order';
 
 -- The sequence stays, to go back to. That of an identity goes with it, so another takes its place.
 CREATE FUNCTION flakeid.convert_keep_sequence(rel oid, att int2, keeps bool) RETURNS SETOF text
@@ -739,7 +739,7 @@ BEGIN
     RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', name, format('flakeid %s', jsonb_strip_nulls(memory)));
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_keep_sequence(oid, int2, bool) IS 'statements that take the default from a column, and keep what an undo needs';
+COMMENT ON FUNCTION flakeid.convert_keep_sequence(oid, int2, bool) IS 'internal: statements that take the default from a column, and keep what an undo needs';
 
 CREATE FUNCTION flakeid.convert_give_sequence(rel oid, att int2, col name, memory jsonb, highest int8) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -791,7 +791,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_give_sequence(oid, int2, name, jsonb, int8) IS
-    'statements that give a column its default back, its sequence above every id';
+    'internal: statements that give a column its default back, its sequence above every id';
 
 CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, way text, target regtype,
         OUT statement text, OUT lock text, OUT lasts text)
@@ -983,7 +983,10 @@ BEGIN
             RETURN QUERY SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', c.tab, c.col, o), convert_swap.lock, convert_swap.lasts
                          FROM unnest(c.attoptions) AS o WHERE starts_with(o, 'n_distinct');
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_grants(c.attacl, c.rel, c.col) g;
-            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_comment('COLUMN', format('%s.%I', c.tab, c.col), c.comment) g;
+            IF c.comment IS NOT NULL OR way = 'back' THEN
+                statement := format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.col, c.comment);
+                RETURN NEXT;
+            END IF;
             IF flakeid.convert_sequence(c.rel, c.att) IS NOT NULL THEN
                 statement := format('ALTER SEQUENCE %s OWNED BY %s.%I', flakeid.convert_sequence(c.rel, c.att)::regclass, c.tab, c.col);
                 RETURN NEXT;
@@ -1030,14 +1033,14 @@ BEGIN
     RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(around) AS k;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_swap(oid, int2, text, regtype) IS 'the statements of the one short lock';
+COMMENT ON FUNCTION flakeid.convert_swap(oid, int2, text, regtype) IS 'internal: the statements of the one short lock';
 
 CREATE FUNCTION flakeid.convert_defers(foreign_key oid, way text) RETURNS bool
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT way <> 'kept' AND EXISTS (SELECT FROM pg_catalog.pg_constraint f WHERE f.oid = foreign_key AND f.condeferrable)
 $$;
 COMMENT ON FUNCTION flakeid.convert_defers(oid, text) IS
-    'whether a row may come before the one that it refers to, so that its new column can be empty until its transaction ends';
+    'internal: whether a row may come before the one that it refers to, so that its new column can be empty until its transaction ends';
 
 CREATE FUNCTION flakeid.convert_indexes(rels oid[], atts int2[],
         OUT idx oid, OUT rel oid, OUT nsp regnamespace, OUT name name, OUT leaf bool, OUT attached bool, OUT clustered bool, OUT identifies bool,
@@ -1056,7 +1059,7 @@ CREATE FUNCTION flakeid.convert_indexes(rels oid[], atts int2[],
            OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
                         AND d.refclassid = 'pg_class'::regclass AND d.refobjid = m.rel AND d.refobjsubid = m.att))
 $$;
-COMMENT ON FUNCTION flakeid.convert_indexes(oid[], int2[]) IS 'the indexes that a column is in, and whether one for the new column is ready';
+COMMENT ON FUNCTION flakeid.convert_indexes(oid[], int2[]) IS 'internal: the indexes that a column is in, and whether one for the new column is ready';
 
 -- -- New columns -----------------------------------------------------------------------------------
 
@@ -1076,7 +1079,7 @@ CREATE FUNCTION flakeid.convert_lookup(rel oid, att int2, via oid, referring tex
     WHERE f.oid = via
     GROUP BY f.confrelid
 $$;
-COMMENT ON FUNCTION flakeid.convert_lookup(oid, int2, oid, text) IS 'a query for the new id of the row that a row refers to';
+COMMENT ON FUNCTION flakeid.convert_lookup(oid, int2, oid, text) IS 'internal: a query for the new id of the row that a row refers to';
 
 CREATE FUNCTION flakeid.convert_begin(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text)
     RETURNS SETOF record
@@ -1116,6 +1119,8 @@ BEGIN
                 statement := format('ALTER TABLE %s ADD COLUMN %I %s', t.tab, c.new_col,
                     CASE WHEN way = 'back' AND c.old_att IS NOT NULL
                          THEN (SELECT a.atttypid::regtype::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.rel AND a.attnum = c.old_att)
+                         -- what was changed in place had eight bytes before
+                         WHEN way = 'back' AND target IN ('int2'::regtype, 'int4'::regtype) AND NOT c.is_root THEN 'bigint'
                          ELSE target::text END);
                 IF way = 'back' AND c.old_att IS NOT NULL THEN
                     statement := format('ALTER TABLE %s DROP COLUMN %I, ADD COLUMN %s', t.tab, c.old_col, substr(statement, strpos(statement, 'ADD COLUMN ') + 11));
@@ -1170,7 +1175,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_begin(oid, int2, jsonb) IS 'the statements that make new columns, and the triggers that keep them';
+COMMENT ON FUNCTION flakeid.convert_begin(oid, int2, jsonb) IS 'internal: the statements that make new columns, and the triggers that keep them';
 
 -- An id that carries its time already stays.
 CREATE FUNCTION flakeid.convert_source(memory jsonb, old_id text) RETURNS text
@@ -1179,7 +1184,7 @@ CREATE FUNCTION flakeid.convert_source(memory jsonb, old_id text) RETURNS text
                                                 old_id, memory ->> 'map', memory ->> 'real')
                 ELSE format('(SELECT m.new_id FROM %2$s m WHERE m.old_id = %1$s)', old_id, memory ->> 'map') END
 $$;
-COMMENT ON FUNCTION flakeid.convert_source(jsonb, text) IS 'where the new id of an old one comes from';
+COMMENT ON FUNCTION flakeid.convert_source(jsonb, text) IS 'internal: where the new id of an old one comes from';
 
 -- The ids of a node are numbered through all its ticks: (tick, sequence) is tick * sequences + sequence. Each row takes the number
 -- of its own tick, or the one after the row before it where that is higher: so a full tick runs over into the next.
@@ -1214,22 +1219,20 @@ BEGIN
     INTO rows, ahead
     USING l.sequences, l.tick, (memory ->> 'node_base')::int8, coalesce(l.sequence_step, 1);
     IF ahead > 0 THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass),
-            DETAIL = format('So many rows are of the same moments in column %I that %s ids would lie ahead of the clock.', memory ->> 'created_at', ahead),
-            HINT = format('CALL flakeid.convert_undo(%L);', root::regclass::text);
+        PERFORM flakeid.convert_refuse(root, format('So many rows are of the same moments in column %I that %s ids would lie ahead of the clock.', memory ->> 'created_at', ahead),
+                format('CALL flakeid.convert_undo(%L);', root::regclass::text));
     END IF;
     IF memory ? 'real' THEN
         EXECUTE format('SELECT count(*) FROM %1$s m JOIN %2$s t ON t.%3$I = m.new_id', memory ->> 'map', root::regclass, col) INTO twice;
         IF twice > 0 THEN
-            RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass),
-                DETAIL = format('%s ids of node %s are in the table already.', twice, memory ->> 'node'),
-                HINT = format('CALL flakeid.convert_undo(%L);', root::regclass::text);
+            PERFORM flakeid.convert_refuse(root, format('%s ids of node %s are in the table already.', twice, memory ->> 'node'),
+                format('CALL flakeid.convert_undo(%L);', root::regclass::text));
         END IF;
     END IF;
     RETURN rows;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_map(oid, name, jsonb) IS 'gives every old row its new id, in the order of time, and returns how many';
+COMMENT ON FUNCTION flakeid.convert_map(oid, name, jsonb) IS 'internal: gives every old row its new id, in the order of time, and returns how many';
 
 -- -- Steps -----------------------------------------------------------------------------------------
 
@@ -1248,7 +1251,7 @@ BEGIN
     RETURN round(extract(epoch FROM clock_timestamp() - locked_at) * 1000, 1);
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'runs statements';
+COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'internal: runs statements';
 
 -- The names of columns and indexes are changed for a moment, so that the server itself writes the statements.
 CREATE FUNCTION flakeid.convert_index_statements(root oid, root_att int2, way text, target regtype) RETURNS text[]
@@ -1291,7 +1294,7 @@ BEGIN
     END;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_index_statements(oid, int2, text, regtype) IS 'statements that make the indexes of the new columns, as far as they are missing';
+COMMENT ON FUNCTION flakeid.convert_index_statements(oid, int2, text, regtype) IS 'internal: statements that make the indexes of the new columns, as far as they are missing';
 
 CREATE FUNCTION flakeid.convert_remember(root oid, root_att int2, memory jsonb) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -1303,7 +1306,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_remember(oid, int2, jsonb) IS 'writes down how far a conversion is';
+COMMENT ON FUNCTION flakeid.convert_remember(oid, int2, jsonb) IS 'internal: writes down how far a conversion is';
 
 -- One batch of about 10,000 rows, by blocks. Returns what it remembers now.
 CREATE FUNCTION flakeid.convert_fill(root oid, root_att int2, memory jsonb) RETURNS jsonb
@@ -1353,7 +1356,7 @@ BEGIN
         'rows', coalesce((memory ->> 'rows')::int8, 0) + rows);
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_fill(oid, int2, jsonb) IS 'fills some rows of the new columns, about 10,000, and returns how far that is';
+COMMENT ON FUNCTION flakeid.convert_fill(oid, int2, jsonb) IS 'internal: fills some rows of the new columns, about 10,000, and returns how far that is';
 
 CREATE FUNCTION flakeid.convert_check(root oid, root_att int2, memory jsonb) RETURNS jsonb
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -1364,9 +1367,8 @@ BEGIN
     FOR c IN SELECT x.* FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced LOOP
         EXECUTE format('SELECT count(*) FROM %s t WHERE t.%I IS NULL AND t.%I IS NOT NULL', c.rel::regclass, c.new_col, c.col) INTO empty;
         IF empty > 0 AND coalesce((memory ->> 'again')::int4, 0) > 3 THEN
-            RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass),
-                DETAIL = format('In table %s, %s rows refer by column %I to rows that are not there.', c.rel::regclass, empty, c.col),
-                HINT = format('CALL flakeid.convert_undo(%L);', root::regclass::text);
+            PERFORM flakeid.convert_refuse(root, format('In table %s, %s rows refer by column %I to rows that are not there.', c.rel::regclass, empty, c.col),
+                format('CALL flakeid.convert_undo(%L);', root::regclass::text));
         ELSIF empty > 0 THEN
             RETURN memory - 'filled' - 'mapped' - 'barrier' || jsonb_build_object('unit', 0, 'block', 0, 'again', coalesce((memory ->> 'again')::int4, 0) + 1);
         END IF;
@@ -1377,7 +1379,7 @@ BEGIN
     RETURN memory || '{"checked": true}';
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_check(oid, int2, jsonb) IS 'looks whether every row has its new ids, and returns what is to be done';
+COMMENT ON FUNCTION flakeid.convert_check(oid, int2, jsonb) IS 'internal: looks whether every row has its new ids, and returns what is to be done';
 
 -- A check that a column is not null lets SET NOT NULL believe it. A row that may come before the one that it refers to cannot have one.
 CREATE FUNCTION flakeid.convert_not_null(root oid, root_att int2, memory jsonb) RETURNS text
@@ -1391,7 +1393,7 @@ CREATE FUNCTION flakeid.convert_not_null(root oid, root_att int2, memory jsonb) 
     WHERE x.replaced AND a.attnotnull AND NOT flakeid.convert_defers(x.via, memory ->> 'way') AND k.convalidated IS NOT TRUE
     ORDER BY x.depth, x.rel, x.att LIMIT 1
 $$;
-COMMENT ON FUNCTION flakeid.convert_not_null(oid, int2, jsonb) IS 'the next statement that proves that new columns are not null';
+COMMENT ON FUNCTION flakeid.convert_not_null(oid, int2, jsonb) IS 'internal: the next statement that proves that new columns are not null';
 
 CREATE FUNCTION flakeid.convert_validate(root oid, root_att int2) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -1402,7 +1404,7 @@ CREATE FUNCTION flakeid.convert_validate(root oid, root_att int2) RETURNS text
                    WHERE k.conrelid = t.rel AND t.att = ANY (k.conkey) OR k.confrelid = t.rel AND t.att = ANY (k.confkey)))
     ORDER BY k.oid LIMIT 1
 $$;
-COMMENT ON FUNCTION flakeid.convert_validate(oid, int2) IS 'the next statement that validates a constraint which was made again';
+COMMENT ON FUNCTION flakeid.convert_validate(oid, int2) IS 'internal: the next statement that validates a constraint which was made again';
 
 -- Before anything has changed places, an undo takes the new columns away, and all that hangs on them.
 CREATE FUNCTION flakeid.convert_drop(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text) RETURNS SETOF record
@@ -1421,7 +1423,7 @@ BEGIN
         SELECT format('DROP TABLE %s', memory ->> 'map'), 'ACCESS EXCLUSIVE', 'milliseconds' WHERE to_regclass(memory ->> 'map') IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_drop(oid, int2, jsonb) IS 'the statements that take a conversion back before its swap';
+COMMENT ON FUNCTION flakeid.convert_drop(oid, int2, jsonb) IS 'internal: the statements that take a conversion back before its swap';
 
 -- The highest node of the layout that no other table of this database had for its old rows, and that is not this server's now.
 CREATE FUNCTION flakeid.convert_node() RETURNS int4
@@ -1441,7 +1443,7 @@ BEGIN
     RETURN nullif(candidate, -1);
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_node() IS 'a node for ids of old rows';
+COMMENT ON FUNCTION flakeid.convert_node() IS 'internal: a node for ids of old rows';
 
 CREATE FUNCTION flakeid.convert_has_node(node int4) RETURNS bool
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -1455,7 +1457,7 @@ BEGIN
     RETURN beyond >= 0 AND beyond % coalesce(l.sequence_step, 1) = 0 AND beyond / coalesce(l.sequence_step, 1) < l.sequences;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_has_node(int4) IS 'whether this server makes ids with a node';
+COMMENT ON FUNCTION flakeid.convert_has_node(int4) IS 'internal: whether this server makes ids with a node';
 
 -- -- The procedures --------------------------------------------------------------------------------
 
@@ -1485,15 +1487,18 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_advice(oid, int2, text, regtype) IS 'what somebody should know before a conversion';
+COMMENT ON FUNCTION flakeid.convert_advice(oid, int2, text, regtype) IS 'internal: what somebody should know before a conversion';
 
 CREATE FUNCTION flakeid.convert_refuse(root oid, problem text, hint text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass), DETAIL = problem, HINT = coalesce(hint, '');
+    IF hint IS NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass), DETAIL = problem;
+    END IF;
+    RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot convert table %s', root::regclass), DETAIL = problem, HINT = hint;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_refuse(oid, text, text) IS 'an error';
+COMMENT ON FUNCTION flakeid.convert_refuse(oid, text, text) IS 'internal: an error';
 
 -- What a conversion is to do, before it has begun.
 CREATE FUNCTION flakeid.convert_intent(root oid, root_att int2, created_at name, asked text, asked_node int4, undo bool, OUT way text, OUT memory jsonb)
@@ -1542,7 +1547,7 @@ BEGIN
     memory := jsonb_strip_nulls(memory || jsonb_build_object('way', way));
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_intent(oid, int2, name, text, int4, bool) IS 'which way a conversion goes, and what it must remember';
+COMMENT ON FUNCTION flakeid.convert_intent(oid, int2, name, text, int4, bool) IS 'internal: which way a conversion goes, and what it must remember';
 
 CREATE FUNCTION flakeid.convert_step(tab regclass, col name, created_at name, type text, node int4, undo bool, state jsonb) RETURNS jsonb
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -1556,8 +1561,8 @@ DECLARE
     done bool;
     held numeric;
     statements text[];
-    big text[];
-    p record;
+    problems text;
+    hint text;
     text text;
     root_col name;
     begun_at timestamptz := clock_timestamp();
@@ -1594,9 +1599,11 @@ BEGIN
         END IF;
 
         IF NOT started AND NOT state ? 'swapped' THEN
-            FOR p IN SELECT * FROM flakeid.convert_problems(root, root_att, way, target, created_at, (memory ->> 'node')::int4) LOOP
-                PERFORM flakeid.convert_refuse(root, p.problem, p.hint);
-            END LOOP;
+            SELECT string_agg(x.problem, E'\n'), (array_agg(x.hint) FILTER (WHERE x.hint IS NOT NULL))[1] INTO problems, hint
+            FROM flakeid.convert_problems(root, root_att, way, target, created_at) AS x;
+            IF problems IS NOT NULL THEN
+                PERFORM flakeid.convert_refuse(root, problems, hint);
+            END IF;
             IF NOT state ? 'advised' THEN
                 FOR text IN SELECT * FROM flakeid.convert_advice(root, root_att, way, target) LOOP
                     RAISE NOTICE '%', text;
@@ -1687,13 +1694,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_step(regclass, name, name, text, int4, bool, jsonb) IS
-    'the next step of a conversion; returns what the one after it must know, or NULL after the last';
+    'internal: the next step of a conversion; returns what the one after it must know, or NULL after the last';
 
 CREATE FUNCTION flakeid.convert_note(state jsonb, held numeric) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT state - 'tries' || jsonb_build_object('longest', greatest(held, (state ->> 'longest')::numeric))
 $$;
-COMMENT ON FUNCTION flakeid.convert_note(jsonb, numeric) IS 'the state of a call, with the longest lock so far';
+COMMENT ON FUNCTION flakeid.convert_note(jsonb, numeric) IS 'internal: the state of a call, with the longest lock so far';
 
 -- A first COMMIT tells at once who calls it inside a transaction.
 CREATE PROCEDURE flakeid.convert(tab regclass, col pg_catalog.name DEFAULT NULL, created_at pg_catalog.name DEFAULT NULL,
@@ -1752,7 +1759,7 @@ BEGIN
     way := intent.way;
     memory := intent.memory;
     target := (memory ->> 'type')::regtype;
-    FOR statement IN SELECT '-- refused: ' || p.problem || coalesce(' ' || p.hint, '') FROM flakeid.convert_problems(root, root_att, way, target, created_at, (memory ->> 'node')::int4) p
+    FOR statement IN SELECT '-- refused: ' || p.problem || coalesce(' ' || p.hint, '') FROM flakeid.convert_problems(root, root_att, way, target, created_at) p
                      UNION ALL SELECT '-- ' || a FROM flakeid.convert_advice(root, root_att, way, target) a LOOP
         RETURN NEXT;
     END LOOP;

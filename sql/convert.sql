@@ -1,0 +1,288 @@
+-- Moving tables in: flakeid.convert(), convert_plan(), convert_undo(), layout_above(), first_real_id(), view flakeid.conversions
+\i test/sql/defaults.sql
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE ROLE regress_keeper;
+CREATE ROLE regress_reader;
+CREATE SCHEMA "Regress Shop" AUTHORIZATION regress_keeper;
+GRANT TEMPORARY ON DATABASE :"DBNAME" TO regress_keeper;
+SET ROLE regress_keeper;
+SET search_path = "Regress Shop", public;
+
+-- What there is in the schema, in words that say nothing of the order of columns, nor of numbers
+CREATE FUNCTION pg_temp.looks() RETURNS SETOF text LANGUAGE sql SET search_path = pg_catalog AS $$
+    SELECT concat_ws(' ', 'column', c.relname, a.attname, a.atttypid::regtype, CASE WHEN a.attnotnull THEN 'not null' END, a.attidentity,
+                     pg_get_expr(d.adbin, d.adrelid), a.attstattarget, a.attacl, col_description(c.oid, a.attnum))
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relnamespace = '"Regress Shop"'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+    UNION ALL
+    SELECT concat_ws(' ', 'relation', c.relname, c.relkind, c.relacl, c.reloptions, c.relreplident, c.relrowsecurity, obj_description(c.oid, 'pg_class'),
+                     CASE WHEN c.relkind = 'v' THEN pg_get_viewdef(c.oid) END,
+                     (SELECT concat_ws(' ', pg_get_indexdef(i.indexrelid), i.indisvalid, i.indisclustered, i.indisreplident) FROM pg_index i WHERE i.indexrelid = c.oid))
+    FROM pg_class c WHERE c.relnamespace = '"Regress Shop"'::regnamespace AND c.relkind <> 'c'
+    UNION ALL
+    SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated, obj_description(oid, 'pg_constraint'))
+    FROM pg_constraint WHERE connamespace = '"Regress Shop"'::regnamespace AND contype <> 'n'
+    UNION ALL
+    SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(oid), tgenabled, obj_description(oid, 'pg_trigger')) FROM pg_trigger
+    WHERE NOT tgisinternal AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = '"Regress Shop"'::regnamespace)
+    UNION ALL
+    SELECT concat_ws(' ', 'policy', polname, polrelid::regclass, polcmd, polpermissive, polroles::regrole[], pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid))
+    FROM pg_policy
+    UNION ALL
+    SELECT concat_ws(' ', 'statistics', pg_get_statisticsobjdef(oid)) FROM pg_statistic_ext WHERE stxnamespace = '"Regress Shop"'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', 'sequence', s.relname, d.refobjid::regclass, a.attname, q.seqincrement, q.seqstart, q.seqcache, q.seqcycle)
+    FROM pg_class s JOIN pg_sequence q ON q.seqrelid = s.oid LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = s.oid AND d.deptype IN ('a', 'i')
+         LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+    WHERE s.relnamespace = '"Regress Shop"'::regnamespace
+    UNION ALL
+    SELECT concat_ws(' ', 'function', proname) FROM pg_proc WHERE pronamespace = '"Regress Shop"'::regnamespace
+$$;
+CREATE TEMP TABLE before (line text);
+CREATE VIEW pg_temp.changed AS
+    SELECT '-' AS sign, line FROM (SELECT line FROM before EXCEPT ALL SELECT l.line FROM pg_temp.looks() AS l (line)) gone
+    UNION ALL SELECT '+', line FROM (SELECT l.line FROM pg_temp.looks() AS l (line) EXCEPT ALL SELECT line FROM before) come;
+-- The same in few words: kind, name and one word more, for what a server of another version prints in other words
+CREATE VIEW pg_temp.changes AS SELECT DISTINCT sign || (regexp_match(line, '^\S+ \S+ \S+'))[1] AS change FROM changed ORDER BY 1;
+
+-- bigserial, with what may stand round it: the column stays in its place
+CREATE TABLE "Orders" ("Id" bigserial PRIMARY KEY, item text, created_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE lines (order_id bigint NOT NULL REFERENCES "Orders" ON DELETE CASCADE DEFERRABLE, n int, PRIMARY KEY (order_id, n));
+CREATE TABLE parts (order_id bigint, n int, FOREIGN KEY (order_id, n) REFERENCES lines);
+CREATE INDEX ON parts (order_id);
+CREATE VIEW "Items" ("Nr", item) WITH (security_barrier) AS SELECT "Id", item FROM "Orders";
+CREATE VIEW sums AS SELECT "Nr", count(*) AS n FROM "Items" JOIN lines ON order_id = "Nr" GROUP BY "Nr";
+GRANT SELECT ON "Items" TO regress_reader WITH GRANT OPTION;
+GRANT SELECT ("Nr") ON sums TO PUBLIC;
+COMMENT ON VIEW sums IS 'lines of an order';
+COMMENT ON COLUMN sums.n IS 'how many';
+ALTER VIEW "Items" ALTER COLUMN item SET DEFAULT 'pen';
+CREATE FUNCTION moved() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER moved BEFORE UPDATE OF "Id" ON "Orders" FOR EACH ROW WHEN (OLD."Id" < NEW."Id") EXECUTE FUNCTION moved();
+ALTER TABLE "Orders" DISABLE TRIGGER moved;
+CREATE TRIGGER instead INSTEAD OF DELETE ON "Items" FOR EACH ROW EXECUTE FUNCTION moved();
+ALTER TABLE "Orders" ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON "Orders" AS RESTRICTIVE FOR SELECT TO regress_reader, regress_keeper USING ("Id" < 10);
+INSERT INTO "Orders" (item) SELECT 'pen' FROM generate_series(1, 5);
+INSERT INTO lines SELECT "Id", n FROM "Orders", generate_series(1, 2) n;
+INSERT INTO parts SELECT order_id, n FROM lines;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+SELECT step, substr(statement, 1, 40) AS statement, lock, lasts FROM flakeid.convert_plan('"Orders"');
+CALL flakeid.convert('"Orders"');
+SELECT * FROM changes;
+INSERT INTO "Orders" (item) VALUES ('ink') RETURNING "Id" > 5 AND "Id" <@ tstzrange(now() - interval '1 hour', NULL) AS carries_its_time;
+SELECT flakeid.first_real_id('"Orders"') = max("Id") AS first_is_the_new_one, count(*) FILTER (WHERE "Id" <= 5) AS kept FROM "Orders";
+-- again: nothing is left to do
+CALL flakeid.convert('"Orders"');
+CALL flakeid.convert_undo('"Orders"');
+SELECT * FROM changed;
+INSERT INTO "Orders" (item) VALUES ('new') RETURNING "Id" = (SELECT max("Id") + 1 FROM "Orders") AS one_more;
+DROP TABLE "Orders", lines, parts CASCADE;
+
+-- Identity, of both kinds
+CREATE TABLE always (id bigint GENERATED ALWAYS AS IDENTITY (START 5 INCREMENT 5 CACHE 2) PRIMARY KEY, note text);
+CREATE TABLE by_default (id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, note text);
+INSERT INTO always (note) VALUES ('a'), ('b');
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+CALL flakeid.convert('always');
+CALL flakeid.convert('by_default', type => 'bigint');
+SELECT * FROM changes;
+INSERT INTO always (note) VALUES ('c');
+CALL flakeid.convert_undo('always');
+CALL flakeid.convert_undo('by_default');
+SELECT * FROM changed;
+INSERT INTO by_default (note) VALUES ('first') RETURNING id;
+DROP TABLE always, by_default;
+
+-- serial, a new column beside it; each kind of thing that the old one was in
+CREATE TABLE products (id serial PRIMARY KEY, parent_id int REFERENCES products, sku text, CONSTRAINT positive CHECK (id > 0), UNIQUE (sku, id));
+CREATE INDEX heads ON products (parent_id DESC) INCLUDE (id) WHERE parent_id IS NOT NULL;
+CREATE STATISTICS together ON id, sku FROM products;
+ALTER TABLE products REPLICA IDENTITY USING INDEX products_pkey;
+ALTER TABLE products CLUSTER ON products_pkey;
+ALTER TABLE products ALTER id SET STATISTICS 500;
+COMMENT ON COLUMN products.id IS 'number of a product';
+COMMENT ON CONSTRAINT products_pkey ON products IS 'one of a kind';
+COMMENT ON INDEX heads IS 'of families';
+GRANT SELECT (id, sku) ON products TO regress_reader;
+CREATE TABLE prices (product_id int NOT NULL REFERENCES products ON UPDATE CASCADE, region int, price numeric, PRIMARY KEY (product_id, region));
+CREATE TABLE stock (product_id bigint DEFAULT 1 REFERENCES products ON DELETE SET NULL, pieces int);
+CREATE TABLE sales (product_id int, region int, FOREIGN KEY (product_id, region) REFERENCES prices DEFERRABLE INITIALLY DEFERRED);
+CREATE VIEW families AS SELECT c.sku, p.id AS head FROM products c JOIN products p ON p.id = c.parent_id;
+INSERT INTO products (parent_id, sku) SELECT nullif(n / 2, 0), 'p' || n FROM generate_series(1, 2000) n;
+INSERT INTO prices SELECT id, 1, id FROM products;
+INSERT INTO stock SELECT id, 7 FROM products;
+INSERT INTO sales SELECT product_id, region FROM prices;
+CREATE TEMP VIEW all_rows AS SELECT p.id, p.parent_id, p.sku, q.price, s.pieces, t.region
+    FROM products p JOIN prices q ON q.product_id = p.id JOIN stock s ON s.product_id = p.id JOIN sales t ON (t.product_id, t.region) = (q.product_id, q.region);
+CREATE TEMP TABLE rows_before AS SELECT * FROM all_rows;
+DROP VIEW all_rows;
+CREATE FUNCTION pg_temp.lost() RETURNS bigint LANGUAGE sql AS $$
+    SELECT count(*) FROM (SELECT * FROM rows_before EXCEPT SELECT p.id, p.parent_id, p.sku, q.price, s.pieces, t.region
+    FROM products p JOIN prices q ON q.product_id = p.id JOIN stock s ON s.product_id = p.id JOIN sales t ON (t.product_id, t.region) = (q.product_id, q.region)) x
+$$;
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+SELECT step, regexp_replace(statement, '_\d+\(\)', '_OID()', 'g') AS statement, lock, lasts FROM flakeid.convert_plan('products') WHERE statement NOT SIMILAR TO '(COMMENT ON FUNCTION|-- Every row|CREATE VIEW)%';
+CALL flakeid.convert('products');
+SELECT * FROM changes;
+SELECT pg_temp.lost(), (SELECT count(*) FROM rows_before) AS rows;
+SELECT table_name, column_name, step FROM flakeid.conversions;
+INSERT INTO products (sku, parent_id) VALUES ('new', 7);
+INSERT INTO prices (product_id, region) SELECT max(id), 1 FROM products;
+INSERT INTO sales (product_id, region) SELECT max(id), 1 FROM products;
+CALL flakeid.convert_undo('products');
+-- (expressions over the column have a cast now)
+SELECT * FROM changes;
+SELECT pg_temp.lost(), (SELECT id FROM products WHERE sku = 'new');
+SELECT count(*) FROM sales JOIN prices USING (product_id, region) JOIN products p ON p.id = product_id WHERE sku = 'new';
+-- once the old column is dropped, only a bigint can be had
+CALL flakeid.convert('products');
+ALTER TABLE products DROP flakeid_old_id, DROP flakeid_old_parent_id;
+ALTER TABLE prices DROP flakeid_old_product_id;
+ALTER TABLE sales DROP flakeid_old_product_id;
+INSERT INTO products (sku) VALUES ('newer');
+CALL flakeid.convert_undo('products');
+INSERT INTO products (sku) VALUES ('newest') RETURNING id = (SELECT max(id) + 1 FROM products) AS one_more, pg_typeof(id);
+DROP TABLE products, prices, stock, sales CASCADE;
+
+-- uuid, with ids of the time of each row, more in a tick than the sequence has
+CREATE TABLE customers (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text, since timestamptz NOT NULL);
+CREATE TABLE visits (id bigserial PRIMARY KEY, customer_id uuid NOT NULL REFERENCES customers DEFERRABLE INITIALLY DEFERRED, name text);
+CREATE INDEX ON visits (customer_id);
+INSERT INTO customers (name, since) SELECT n, '2025-03-03 12:00Z'::timestamptz + n / 9000 * interval '1 ms' FROM generate_series(0, 17999) n;
+INSERT INTO visits (customer_id, name) SELECT id, name FROM customers;
+CREATE TEMP TABLE customers_before AS SELECT * FROM customers;
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+CALL flakeid.convert('customers', created_at => 'since', node => 1000);
+SELECT * FROM changes;
+SELECT count(*), count(DISTINCT c.id), min(flake_timestamp(c.id)) = '2025-03-03 12:00Z' AS first, max(flake_timestamp(c.id)) < '2025-03-03 12:00:01Z' AS last,
+       min(flake_node(c.id)), max(flake_node(c.id)) FROM customers c JOIN visits v ON v.customer_id = c.id AND v.name = c.name;
+SELECT count(*) AS out_of_order FROM (SELECT since < lag(since) OVER (ORDER BY id) AS wrong FROM customers) s WHERE wrong;
+SELECT count(*) FROM customers c JOIN customers_id_map m ON m.new_id = c.id JOIN customers_before b ON b.id = m.old_id AND b.name = c.name;
+INSERT INTO customers (name, since) VALUES ('new', now());
+INSERT INTO visits (customer_id, name) SELECT id, name FROM customers WHERE name = 'new';
+CALL flakeid.convert_undo('customers');
+SELECT * FROM changed;
+SELECT count(*) FROM customers_before JOIN customers c USING (id, name, since) JOIN visits v ON v.customer_id = c.id AND v.name = c.name;
+SELECT count(*) FROM customers c JOIN visits v ON v.customer_id = c.id AND v.name = 'new';
+DROP TABLE customers, visits;
+
+-- bigserial that is in use with flake_next(): old rows get ids of their time, ids that are ids stay
+CREATE TABLE posts (id bigserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), answer_to bigint REFERENCES posts);
+CREATE INDEX ON posts (answer_to);
+INSERT INTO posts (at, answer_to) SELECT '2025-03-03 12:00Z', nullif(n - 1, 0) FROM generate_series(1, 5000) n;
+CALL flakeid.convert('posts');
+INSERT INTO posts (answer_to) SELECT id FROM posts;
+CREATE TEMP TABLE posts_before AS SELECT p.*, row_number() OVER (ORDER BY p.id) AS n, a.at AS answered FROM posts p LEFT JOIN posts a ON a.id = p.answer_to;
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+CALL flakeid.convert('posts', created_at => 'at');
+SELECT * FROM changes;
+SELECT count(*) FROM posts WHERE id <@ tstzrange('2025-03-03 12:00Z', '2025-03-03 12:01Z');
+SELECT count(*) FROM posts JOIN posts_before USING (id) WHERE n > 5000;
+SELECT count(*) FROM posts p LEFT JOIN posts a ON a.id = p.answer_to JOIN posts_before b ON b.id = p.flakeid_old_id AND b.at = p.at
+    AND b.answer_to IS NOT DISTINCT FROM a.flakeid_old_id;
+SELECT flakeid.first_real_id('posts') = min(id) FROM posts;
+CALL flakeid.convert_undo('posts');
+SELECT * FROM changed;
+SELECT count(*) FROM posts JOIN posts_before USING (id, at) WHERE posts.answer_to IS NOT DISTINCT FROM posts_before.answer_to;
+DROP TABLE posts;
+
+-- Partitions
+CREATE TABLE events (id serial, at date NOT NULL, what text, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM ('2025-01-01') TO ('2025-02-01');
+CREATE TABLE events_2 (what text, other int, at date NOT NULL, id int NOT NULL);
+ALTER TABLE events_2 DROP other;
+ALTER TABLE events ATTACH PARTITION events_2 FOR VALUES FROM ('2025-02-01') TO ('2026-01-01');
+CREATE INDEX ON events (what, id);
+CREATE INDEX only_here ON events_1 (id);
+CREATE TABLE causes (event_id int, at date, FOREIGN KEY (event_id, at) REFERENCES events);
+INSERT INTO events (at, what) SELECT '2025-01-01'::date + n / 10, n FROM generate_series(1, 1000) n;
+INSERT INTO causes SELECT id, at FROM events;
+CREATE TEMP TABLE events_before AS SELECT id, at, what FROM events;
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+CALL flakeid.convert('events');
+SELECT * FROM changes;
+SELECT count(*) FROM events_before JOIN events USING (id, at, what) JOIN causes ON (event_id, causes.at) = (id, events.at);
+INSERT INTO events (at, what) VALUES ('2025-02-02', 'new');
+CALL flakeid.convert_undo('events');
+-- (a default goes to all partitions; VALIDATE leaves the parts of a foreign key as they are)
+SELECT * FROM changes;
+SELECT count(*) FROM events_before JOIN events USING (id, at, what) JOIN causes ON (event_id, causes.at) = (id, events.at);
+DROP TABLE causes;
+
+-- What is refused, and by which name
+RESET ROLE;
+CREATE TABLE foreigner (event_id int, at date, FOREIGN KEY (event_id, at) REFERENCES events);
+ALTER TABLE foreigner OWNER TO regress_reader;
+SET ROLE regress_keeper;
+SELECT statement FROM flakeid.convert_plan('events') WHERE statement LIKE '-- refused%';
+RESET ROLE;
+DROP TABLE foreigner;
+SELECT statement FROM flakeid.convert_plan('events') WHERE statement LIKE '-- refused%';
+SET ROLE regress_keeper;
+DROP TABLE events;
+CREATE TABLE blocked (id int GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, doubled int GENERATED ALWAYS AS (id * 2) STORED, at timestamptz,
+    during int4range, EXCLUDE USING btree (id WITH =));
+CREATE TABLE child (blocked_id int REFERENCES blocked);
+ALTER TABLE child ADD FOREIGN KEY (blocked_id) REFERENCES blocked (id) NOT VALID;
+CREATE MATERIALIZED VIEW stored AS SELECT id FROM blocked;
+CREATE VIEW read AS SELECT id FROM blocked;
+CREATE FUNCTION reads(read) RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION ids() RETURNS SETOF int LANGUAGE sql BEGIN ATOMIC SELECT id FROM blocked; END;
+CREATE TRIGGER any_change BEFORE UPDATE ON blocked FOR EACH ROW EXECUTE FUNCTION moved();
+INSERT INTO blocked (at) VALUES (now() + interval '1 year'), (NULL), ('1999-01-01');
+SELECT statement FROM flakeid.convert_plan('blocked', created_at => 'at') WHERE statement LIKE '-- refused%' ;
+CALL flakeid.convert('blocked');
+CALL flakeid.convert('blocked', created_at => 'at', node => 5000);
+SELECT statement FROM flakeid.convert_plan('child', 'blocked_id') WHERE statement LIKE '-- refused%';
+DROP TABLE blocked, child CASCADE;
+CREATE TABLE above (id bigint PRIMARY KEY);
+INSERT INTO above VALUES (9000000000000000000);
+CALL flakeid.convert('above');
+UPDATE above SET id = 4000000000000000000;
+SELECT regexp_replace(regexp_replace(statement, 'DATABASE \S+', 'DATABASE d'), 'epoch=\d+', 'epoch=YEAR') FROM flakeid.convert_plan('above') WHERE statement LIKE '-- refused%';
+BEGIN;
+CALL flakeid.convert('above');
+ROLLBACK;
+CREATE TABLE two (a bigint, b bigint, PRIMARY KEY (a, b));
+CALL flakeid.convert('two');
+CALL flakeid.convert('two', 'c');
+DROP TABLE above, two;
+
+-- Nobody else writes what an undo reads, and nothing that is shadowed is used
+CREATE TABLE mine (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY);
+RESET ROLE;
+CREATE SCHEMA shadow AUTHORIZATION regress_keeper;
+GRANT USAGE ON SCHEMA "Regress Shop" TO regress_reader;
+SET ROLE regress_keeper;
+CREATE FUNCTION shadow.format(text, text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE ''shadowed''; END';
+CREATE FUNCTION shadow.never(text, text) RETURNS bool LANGUAGE plpgsql AS 'BEGIN RAISE ''shadowed''; END';
+CREATE OPERATOR shadow.= (LEFTARG = text, RIGHTARG = text, FUNCTION = shadow.never);
+CREATE FUNCTION shadow.pg_sleep(float8) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE ''shadowed''; END';
+CREATE TABLE shadow.pg_class ();
+SET search_path = shadow, pg_catalog, "Regress Shop", public;
+CALL flakeid.convert('"Regress Shop".mine');
+CALL flakeid.convert_undo('"Regress Shop".mine');
+SET search_path = "Regress Shop", public;
+SELECT pg_typeof(id) FROM (SELECT max(id) AS id FROM mine) m;
+RESET ROLE;
+SET ROLE regress_reader;
+CALL flakeid.convert('"Regress Shop".mine');
+RESET ROLE;
+DROP SCHEMA "Regress Shop", shadow CASCADE;
+
+-- Which epoch puts new ids above a number
+SELECT flakeid.layout_above(1) = flakeid.layout_above(NULL) AS its_own, flakeid.layout_above(9000000000000000000);
+SELECT flake_floor(now(), flakeid.layout_above(4000000000000000000)) > 4000000000000000000 AS above;
+SET flakeid.layout = 'js53';
+SELECT flake_floor(now(), flakeid.layout_above(2000000000000000000)) > 2000000000000000000 AS above,
+       flakeid.layout_above(1) LIKE 'time:%' AS its_own;
+
+DROP OWNED BY regress_keeper;
+DROP ROLE regress_keeper, regress_reader;
