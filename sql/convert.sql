@@ -1,5 +1,10 @@
 -- Moving tables in: flakeid.convert(), convert_plan(), convert_undo(), layout_above(), first_real_id(), view flakeid.conversions
-\i test/sql/defaults.sql
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set ECHO none
+\set file :abs_srcdir '/test/sql/defaults.sql'
+\i :file
+\set ECHO all
+CREATE EXTENSION flakeid;
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE ROLE regress_keeper;
