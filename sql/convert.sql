@@ -157,7 +157,7 @@ DROP TABLE products, prices, stock, sales CASCADE;
 CREATE TABLE customers (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text, since timestamptz NOT NULL);
 CREATE TABLE visits (id bigserial PRIMARY KEY, customer_id uuid NOT NULL REFERENCES customers DEFERRABLE INITIALLY DEFERRED, name text);
 CREATE INDEX ON visits (customer_id);
-INSERT INTO customers (name, since) SELECT n, '2025-03-03 12:00Z'::timestamptz + n / 9000 * interval '1 ms' FROM generate_series(0, 17999) n;
+INSERT INTO customers (name, since) SELECT n, '2025-03-03 12:00Z'::timestamptz + n / 4500 * interval '1 ms' FROM generate_series(0, 8999) n;
 INSERT INTO visits (customer_id, name) SELECT id, name FROM customers;
 CREATE TEMP TABLE customers_before AS SELECT * FROM customers;
 TRUNCATE before;

@@ -704,94 +704,116 @@ CREATE FUNCTION flakeid.convert_locks(rels oid[]) RETURNS text
 $$;
 COMMENT ON FUNCTION flakeid.convert_locks(oid[]) IS 'internal: a statement that locks tables, always in the same order';
 
+-- The statements are made before the lock is had, so what rows and sequences hold is asked by the statements themselves.
+
+CREATE FUNCTION flakeid.convert_keep(seq regclass, rel regclass, col name, memory jsonb) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format('COMMENT ON SEQUENCE %s IS %L', seq,
+        format('flakeid %s', jsonb_strip_nulls(memory || jsonb_build_object('kept', CASE WHEN col IS NOT NULL THEN flakeid.convert_highest(rel, col) END))));
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_keep(regclass, regclass, name, jsonb) IS 'internal: writes down on a sequence what an undo needs, and the highest id that stays';
+
 -- The sequence stays, to go back to. That of an identity goes with it, so another takes its place.
 CREATE FUNCTION flakeid.convert_keep_sequence(rel oid, att int2, keeps bool) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     col record;
-    s record;
     q record;
     seq oid := flakeid.convert_sequence(rel, att);
     name text;
-    memory jsonb;
 BEGIN
-    SELECT c.relname, c.relnamespace::regnamespace AS nsp, c.oid::regclass AS tab, a.attname, a.attidentity, a.atttypid::regtype AS typ INTO col
-    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid WHERE a.attrelid = rel AND a.attnum = att;
-    memory := jsonb_build_object('kept', CASE WHEN keeps THEN flakeid.convert_highest(rel, col.attname) END, 'default', flakeid.convert_default(rel, att),
-        'identity', nullif(col.attidentity, ''), 'type', col.typ::text, 'comment', obj_description(seq, 'pg_class'));
-    name := coalesce(seq::regclass::text, format('%s.%I', col.nsp, (col.relname || '_' || col.attname || '_flakeid_seq')::name));
-    IF seq IS NULL OR col.attidentity <> '' THEN
-        IF seq IS NOT NULL THEN
-            EXECUTE format('SELECT last_value, is_called FROM %s', seq::regclass) INTO s;
-            SELECT * INTO q FROM pg_catalog.pg_sequence WHERE seqrelid = seq;
-            RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY', col.tab, col.attname);
-            RETURN NEXT format('CREATE SEQUENCE %s AS %s INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s %s', name,
-                q.seqtypid::regtype, q.seqincrement, q.seqmin, q.seqmax, q.seqstart, q.seqcache, CASE WHEN q.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
-            RETURN NEXT format('SELECT pg_catalog.setval(%L, %s, %L)', name, s.last_value, s.is_called);
-        ELSE
-            RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', col.tab, col.attname);
-            RETURN NEXT format('CREATE SEQUENCE %s', name);
-        END IF;
+    SELECT c.relname, quote_ident(n.nspname) AS nsp, c.oid::regclass AS tab, a.attname, a.attidentity, a.atttypid::regtype AS typ INTO col
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE a.attrelid = rel AND a.attnum = att;
+    SELECT q1.*, c.relname INTO q FROM pg_catalog.pg_sequence q1 JOIN pg_catalog.pg_class c ON c.oid = q1.seqrelid WHERE q1.seqrelid = seq;
+    name := format('%s.%I', col.nsp, coalesce(q.relname, (col.relname || '_' || col.attname || '_flakeid_seq')::name));
+    IF seq IS NULL THEN
+        RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', col.tab, col.attname);
+        RETURN NEXT format('CREATE SEQUENCE %s OWNED BY %s.%I', name, col.tab, col.attname);
+    ELSIF col.attidentity <> '' THEN
+        RETURN NEXT format('CREATE SEQUENCE %s.flakeid_sequence AS %s INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s %s', col.nsp,
+            q.seqtypid::regtype, q.seqincrement, q.seqmin, q.seqmax, q.seqstart, q.seqcache, CASE WHEN q.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
+        RETURN NEXT format('SELECT pg_catalog.setval(%L, s.last_value, s.is_called) FROM %s s', format('%s.flakeid_sequence', col.nsp), seq::regclass);
+        RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY', col.tab, col.attname);
+        RETURN NEXT format('ALTER SEQUENCE %s.flakeid_sequence RENAME TO %I', col.nsp, q.relname);
         RETURN NEXT format('ALTER SEQUENCE %s OWNED BY %s.%I', name, col.tab, col.attname);
     ELSE
         RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', col.tab, col.attname);
     END IF;
-    RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', name, format('flakeid %s', jsonb_strip_nulls(memory)));
+    RETURN NEXT format('SELECT flakeid.convert_keep(%L, %L, %L, %L)', name, col.tab, CASE WHEN keeps THEN col.attname END,
+        jsonb_strip_nulls(jsonb_build_object('default', flakeid.convert_default(rel, att), 'identity', nullif(col.attidentity, ''), 'type', col.typ::text,
+            'comment', obj_description(seq, 'pg_class'))));
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_keep_sequence(oid, int2, bool) IS 'internal: statements that take the default from a column, and keep what an undo needs';
 
-CREATE FUNCTION flakeid.convert_give_sequence(rel oid, att int2, col name, memory jsonb, highest int8) RETURNS SETOF text
+CREATE FUNCTION flakeid.convert_give_sequence(rel oid, att int2, col name, memory jsonb, widen bool) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     seq oid := flakeid.convert_sequence(rel, att);
     tab text := rel::regclass;
-    name text;
     kind text := memory ->> 'identity';
+    old_default text := memory ->> 'default';
+    name text;
+    source text;
     q record;
-    s record;
-    reached int8;
 BEGIN
     SELECT coalesce(seq::regclass::text, format('%s.%I', c.relnamespace::regnamespace, (c.relname || '_' || col || '_seq')::name)) INTO name
     FROM pg_catalog.pg_class c WHERE c.oid = rel;
+    SELECT q1.*, c.relname, c.relnamespace::regnamespace AS nsp INTO q
+    FROM pg_catalog.pg_sequence q1 JOIN pg_catalog.pg_class c ON c.oid = q1.seqrelid WHERE q1.seqrelid = seq;
+    source := name;
     IF seq IS NULL THEN
-        IF memory ->> 'default' IS NULL AND memory ? 'type' THEN
-            RETURN; -- there was no default
+        IF old_default IS NOT NULL THEN
+            RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tab, col, old_default);
         END IF;
-        IF memory ->> 'default' IS NOT NULL THEN
-            RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tab, col, memory ->> 'default');
-            RETURN;
+        IF old_default IS NOT NULL OR memory ? 'type' THEN
+            RETURN; -- there was no sequence
         END IF;
         RETURN NEXT format('CREATE SEQUENCE %s OWNED BY %s.%I', name, tab, col);
-        reached := highest;
+    ELSIF memory IS NOT NULL AND old_default IS NULL AND kind IS NULL THEN
+        RETURN NEXT format('DROP SEQUENCE %s', name); -- it was made for its comment
+        RETURN;
     ELSE
-        SELECT * INTO q FROM pg_catalog.pg_sequence WHERE seqrelid = seq;
-        EXECUTE format('SELECT last_value, is_called FROM %s', seq::regclass) INTO s;
-        reached := nullif(greatest(highest, CASE WHEN s.is_called THEN s.last_value END), NULL);
         RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', name, memory ->> 'comment');
-        IF q.seqtypid <> 'int8'::regtype AND reached > 2147483647 THEN
+        IF widen AND q.seqtypid <> 'int8'::regtype THEN
             RETURN NEXT format('ALTER SEQUENCE %s AS bigint', name);
         END IF;
     END IF;
     IF kind IS NOT NULL THEN
-        RETURN NEXT format('DROP SEQUENCE %s', name);
+        source := format('%s.flakeid_sequence', q.nsp);
+        RETURN NEXT format('ALTER SEQUENCE %s OWNED BY NONE', name);
+        RETURN NEXT format('ALTER SEQUENCE %s RENAME TO flakeid_sequence', name);
         RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s INCREMENT BY %s START WITH %s CACHE %s %s)', tab, col,
             CASE kind WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, name, q.seqincrement, q.seqstart, q.seqcache,
             CASE WHEN q.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
-    ELSIF memory ->> 'default' IS NOT NULL OR memory IS NULL THEN
-        RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tab, col,
-            coalesce(memory ->> 'default', format('pg_catalog.nextval(%L)', name)));
+    ELSE
+        RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tab, col, coalesce(old_default, format('pg_catalog.nextval(%L)', name)));
     END IF;
-    IF reached IS NOT NULL THEN
-        RETURN NEXT format('SELECT pg_catalog.setval(%L, %s)', name, reached);
-    END IF;
-    IF memory IS NOT NULL AND memory ->> 'default' IS NULL AND kind IS NULL THEN
-        RETURN NEXT format('DROP SEQUENCE %s', name); -- it was made for its comment
+    RETURN NEXT format('SELECT pg_catalog.setval(%L, m.reached) FROM (SELECT greatest((SELECT max(%I)::int8 FROM %s), (SELECT CASE WHEN s.is_called THEN s.last_value END FROM %s s)) AS reached) m WHERE m.reached IS NOT NULL',
+        name, col, tab, source);
+    IF kind IS NOT NULL THEN
+        RETURN NEXT format('DROP SEQUENCE %s', source);
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_give_sequence(oid, int2, name, jsonb, int8) IS
+COMMENT ON FUNCTION flakeid.convert_give_sequence(oid, int2, name, jsonb, bool) IS
     'internal: statements that give a column its default back, its sequence above every id';
+
+-- Changes whenever somebody changes a definition that statements were made from.
+CREATE FUNCTION flakeid.convert_print(rels oid[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT md5(concat_ws(' ',
+        (SELECT string_agg(concat(c.oid, c.xmin), ' ' ORDER BY c.oid) FROM pg_catalog.pg_class c WHERE c.oid = ANY (rels)),
+        (SELECT string_agg(concat(a.attrelid, a.attnum, a.xmin), ' ' ORDER BY a.attrelid, a.attnum) FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY (rels)),
+        (SELECT string_agg(concat(i.indexrelid, i.xmin), ' ' ORDER BY i.indexrelid) FROM pg_catalog.pg_index i WHERE i.indrelid = ANY (rels)),
+        (SELECT string_agg(concat(k.oid, k.xmin), ' ' ORDER BY k.oid) FROM pg_catalog.pg_constraint k WHERE k.conrelid = ANY (rels) OR k.confrelid = ANY (rels)),
+        (SELECT string_agg(concat(d.classid, d.objid, d.refobjsubid), ' ' ORDER BY d.classid, d.objid, d.refobjsubid)
+         FROM pg_catalog.pg_depend d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (rels))))
+$$;
+COMMENT ON FUNCTION flakeid.convert_print(oid[]) IS 'internal: a fingerprint of the definitions of tables';
 
 CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, way text, target regtype,
         OUT statement text, OUT lock text, OUT lasts text)
@@ -935,7 +957,7 @@ BEGIN
         ELSIF restores AND flakeid.convert_is_made(root, root_att) THEN
             memory := flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class'));
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
-                FROM flakeid.convert_give_sequence(root, root_att, c.col, memory, flakeid.convert_highest(root, c.col)) g;
+                FROM flakeid.convert_give_sequence(root, root_att, c.col, memory, true) g;
         END IF;
     END IF;
 
@@ -1018,7 +1040,7 @@ BEGIN
                                (SELECT f.memory -> 'was' FROM flakeid.convert_fills(root, root_att) f LIMIT 1));
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
                 FROM flakeid.convert_columns(root, root_att, way, target) x,
-                     flakeid.convert_give_sequence(root, root_att, x.col, memory, NULL) g
+                     flakeid.convert_give_sequence(root, root_att, x.col, memory, false) g
                 WHERE x.rel = root AND x.att = root_att;
         END IF;
         IF way = 'back' THEN
@@ -1236,22 +1258,42 @@ COMMENT ON FUNCTION flakeid.convert_map(oid, name, jsonb) IS 'internal: gives ev
 
 -- -- Steps -----------------------------------------------------------------------------------------
 
--- Statements of a list in one transaction; returns how long the locks of the first one were held, in ms.
-CREATE FUNCTION flakeid.convert_run(statements text[]) RETURNS numeric
+CREATE FUNCTION flakeid.convert_ms(since timestamptz) RETURNS numeric
+    LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT round(extract(epoch FROM clock_timestamp() - since) * 1000, 1)
+$$;
+COMMENT ON FUNCTION flakeid.convert_ms(timestamptz) IS 'internal: milliseconds since a moment';
+
+CREATE FUNCTION flakeid.convert_run(statements text[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     statement text;
-    locked_at timestamptz;
 BEGIN
     FOREACH statement IN ARRAY statements LOOP
         RAISE DEBUG '%', statement;
         EXECUTE statement;
-        locked_at := coalesce(locked_at, clock_timestamp());
     END LOOP;
-    RETURN round(extract(epoch FROM clock_timestamp() - locked_at) * 1000, 1);
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'internal: runs statements';
+COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'internal: runs statements, all in the transaction of the caller';
+
+CREATE FUNCTION flakeid.convert_locked(statements text[], rels oid[]) RETURNS numeric
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    print text := flakeid.convert_print(rels);
+    locked_at timestamptz;
+BEGIN
+    EXECUTE statements[1];
+    locked_at := clock_timestamp();
+    IF print IS DISTINCT FROM flakeid.convert_print(rels) THEN
+        RETURN NULL;
+    END IF;
+    PERFORM flakeid.convert_run(statements[2:]);
+    RETURN flakeid.convert_ms(locked_at);
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_locked(text[], oid[]) IS
+    'internal: runs statements of which the first one locks, and returns for how many milliseconds; NULL, and nothing was done, where definitions have changed meanwhile';
 
 -- The names of columns and indexes are changed for a moment, so that the server itself writes the statements.
 CREATE FUNCTION flakeid.convert_index_statements(root oid, root_att int2, way text, target regtype) RETURNS text[]
@@ -1565,14 +1607,15 @@ DECLARE
     hint text;
     text text;
     root_col name;
-    begun_at timestamptz := clock_timestamp();
+    locked_at timestamptz;
 BEGIN
     state := coalesce(state, '{}') - 'wait';
     root_att := flakeid.convert_column(tab, coalesce(col, (state ->> 'column')::name));
     SELECT a.attname INTO root_col FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att;
     state := state || jsonb_build_object('column', root_col);
     PERFORM pg_advisory_xact_lock(hashtext('flakeid.convert'), hashtext(root::text));
-    PERFORM set_config('lock_timeout', '1s', true);
+    -- Shorter than deadlock_timeout, so that it is never the others who give way.
+    PERFORM set_config('lock_timeout', least(500, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 500)::int4::text, true);
     root_att := flakeid.convert_column(tab, root_col);
     SELECT f.memory INTO memory FROM flakeid.convert_fills(root, root_att) f LIMIT 1;
     started := memory IS NOT NULL;
@@ -1593,8 +1636,10 @@ BEGIN
     BEGIN
         -- Back, before anything has changed places
         IF undo AND way IN ('kept', 'made') THEN
-            held := flakeid.convert_run(ARRAY(SELECT d.statement FROM flakeid.convert_drop(root, root_att, memory) d));
-            RAISE NOTICE '%: the new columns are gone; its lock lasted % ms', tab, held;
+            EXECUTE (SELECT flakeid.convert_locks(array_agg(DISTINCT f.rel)) FROM flakeid.convert_fills(root, root_att) f);
+            locked_at := clock_timestamp();
+            PERFORM flakeid.convert_run(ARRAY(SELECT d.statement FROM flakeid.convert_drop(root, root_att, memory) d));
+            RAISE NOTICE '%: the new columns are gone; the lock lasted % ms', tab, flakeid.convert_ms(locked_at);
             RETURN NULL;
         END IF;
 
@@ -1622,8 +1667,11 @@ BEGIN
                 IF started THEN
                     PERFORM flakeid.convert_refuse(root, 'Another foreign key has been made since the conversion began.', format('CALL flakeid.convert_undo(%L);', root::regclass::text));
                 END IF;
-                EXECUTE flakeid.convert_locks(ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced));
-                held := flakeid.convert_run(ARRAY(SELECT b.statement FROM flakeid.convert_begin(root, root_att, memory) b));
+                held := flakeid.convert_locked(ARRAY(SELECT b.statement FROM flakeid.convert_begin(root, root_att, memory) b),
+                    ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x));
+                IF held IS NULL THEN
+                    RETURN state;
+                END IF;
                 RAISE NOTICE '%: new columns and their triggers are there; the lock lasted % ms', tab, held;
                 RETURN flakeid.convert_note(state, held);
             END IF;
@@ -1653,9 +1701,9 @@ BEGIN
                         (SELECT string_agg(E'\n' || regexp_replace(s, '^(CREATE (UNIQUE )?INDEX|DROP INDEX) ', '\1 CONCURRENTLY ') || ';', '') FROM unnest(statements) AS s);
                     RETURN NULL;
                 END IF;
-                begun_at := clock_timestamp();
+                locked_at := clock_timestamp();
                 EXECUTE statements[1];
-                RAISE NOTICE '%: %; writers waited % ms', tab, statements[1], round(extract(epoch FROM clock_timestamp() - begun_at) * 1000, 1);
+                RAISE NOTICE '%: %; writers waited % ms', tab, statements[1], flakeid.convert_ms(locked_at);
                 RETURN flakeid.convert_note(state, 0);
             END IF;
             text := flakeid.convert_not_null(root, root_att, memory);
@@ -1668,9 +1716,11 @@ BEGIN
         -- The swap
         IF NOT state ? 'swapped' AND (EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced OR x.retyped)
                                       OR flakeid.convert_is_made(root, root_att) = (way IN ('undo', 'back'))) THEN
-            EXECUTE flakeid.convert_locks(ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x
-                                                WHERE x.replaced OR x.retyped OR x.rel = root));
-            held := flakeid.convert_run(ARRAY(SELECT s.statement FROM flakeid.convert_swap(root, root_att, way, target) s));
+            held := flakeid.convert_locked(ARRAY(SELECT s.statement FROM flakeid.convert_swap(root, root_att, way, target) s),
+                ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x));
+            IF held IS NULL THEN
+                RETURN state;
+            END IF;
             RAISE NOTICE '%: column % is changed; the lock lasted % ms', tab, quote_ident(root_col), held;
             RETURN flakeid.convert_note(state, held) || CASE WHEN created_at IS NOT NULL AND way = 'kept' AND memory ? 'created_at' THEN '{}'::jsonb ELSE '{"swapped": true}' END;
         END IF;
