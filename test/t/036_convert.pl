@@ -51,10 +51,8 @@ INSERT INTO orders (word) VALUES (gen_random_uuid()) RETURNING id AS id, word AS
 INSERT INTO lines (order_id, word) SELECT id, word FROM orders WHERE word = ':word';
 INSERT INTO journal VALUES (':word');
 COMMIT;
-BEGIN;
-DELETE FROM journal WHERE word = (SELECT word FROM journal ORDER BY word LIMIT 1 OFFSET :what) RETURNING word AS gone \gset
-DELETE FROM orders WHERE word = ':gone';
-COMMIT;
+WITH gone AS (DELETE FROM journal WHERE word = (SELECT word FROM journal ORDER BY word LIMIT 1 OFFSET :what FOR UPDATE SKIP LOCKED) RETURNING word)
+	DELETE FROM orders USING gone WHERE orders.word = gone.word;
 UPDATE orders SET at = at WHERE word = ':word';
 });
 
@@ -79,7 +77,7 @@ sub make
 		INSERT INTO lines (order_id, word$part) SELECT id, word$part FROM orders;
 		INSERT INTO journal SELECT word FROM orders;
 		CREATE TABLE at_first AS SELECT id::text, word FROM orders;
-		ANALYZE;
+		ANALYZE orders, lines;
 	}, extra_params => [ '-U', 'keeper' ]);
 	return;
 }
@@ -95,9 +93,10 @@ sub traffic
 	}
 	local %ENV = $node->_get_env();
 	local $ENV{PGOPTIONS} = '-c search_path=shop,public';
+	local $ENV{PGAPPNAME} = 'traffic';
 	my ($out, $err) = ('', '');
 	my $run = IPC::Run::start([ 'pgbench', '-n', '-c', 3, '-T', 600, '-f', $file, '-U', 'keeper', 'postgres' ], '<', \undef, '>', \$out, '2>', \$err);
-	$node->poll_query_until('postgres', "SELECT count(*) >= 3 FROM pg_stat_activity WHERE application_name = 'pgbench' AND state IS NOT NULL") or die 'no pgbench';
+	$node->poll_query_until('postgres', "SELECT count(*) >= 3 FROM pg_stat_activity WHERE application_name = 'traffic' AND state IS NOT NULL") or die 'no pgbench';
 	return { run => $run, err => \$err };
 }
 
