@@ -139,8 +139,7 @@ INSERT INTO products (sku, parent_id) VALUES ('new', 7);
 INSERT INTO prices (product_id, region) SELECT max(id), 1 FROM products;
 INSERT INTO sales (product_id, region) SELECT max(id), 1 FROM products;
 CALL flakeid.convert_undo('products');
--- (expressions over the column have a cast now)
-SELECT * FROM changes;
+SELECT * FROM changed;
 SELECT pg_temp.lost(), (SELECT id FROM products WHERE sku = 'new');
 SELECT count(*) FROM sales JOIN prices USING (product_id, region) JOIN products p ON p.id = product_id WHERE sku = 'new';
 -- once the old column is dropped, only a bigint can be had

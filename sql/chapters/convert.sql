@@ -815,6 +815,31 @@ CREATE FUNCTION flakeid.convert_print(rels oid[]) RETURNS text
 $$;
 COMMENT ON FUNCTION flakeid.convert_print(oid[]) IS 'internal: a fingerprint of the definitions of tables';
 
+-- Where a flake is reckoned with, the server writes a cast to bigint into what it prints. The type before had none, and may not even
+-- be castable.
+CREATE FUNCTION flakeid.convert_uncast(statement text, cols name[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    col name;
+BEGIN
+    FOREACH col IN ARRAY coalesce(cols, '{}') LOOP
+        statement := regexp_replace(statement, format('\(((?:(?:\w+|"(?:[^"]|"")+")\.)*%s)\)::bigint', regexp_replace(quote_ident(col), '([^\w" ])', '\\\1', 'g')), '\1', 'g');
+    END LOOP;
+    RETURN statement;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_uncast(text, name[]) IS 'internal: a definition without casts of these columns to bigint';
+
+CREATE FUNCTION flakeid.convert_cast_columns(rels oid[], atts int2[]) RETURNS name[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(DISTINCT x.name) FROM (
+        SELECT a.attname AS name FROM unnest(rels, atts) AS c (rel, att) JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = c.att
+        UNION
+        SELECT a.attname FROM flakeid.convert_views(rels, atts) v JOIN pg_catalog.pg_attribute a ON a.attrelid = v.view
+        WHERE a.attnum > 0 AND a.atttypid = flakeid.convert_type(NULL)) x
+$$;
+COMMENT ON FUNCTION flakeid.convert_cast_columns(oid[], int2[]) IS 'internal: the names that columns have in their tables, and in views of them';
+
 CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, way text, target regtype,
         OUT statement text, OUT lock text, OUT lasts text)
     RETURNS SETOF record
@@ -838,6 +863,7 @@ DECLARE
     fits bool;
     memory jsonb;
     stay bool := way = 'kept' OR way = 'made';
+    uncast name[];
 BEGIN
     lock := 'ACCESS EXCLUSIVE';
     lasts := 'milliseconds';
@@ -851,10 +877,11 @@ BEGIN
     statement := flakeid.convert_locks(rels);
     RETURN NEXT;
     around := '{}';
+    uncast := CASE WHEN way = 'back' THEN flakeid.convert_cast_columns(changed, changed_atts) END;
     FOR r IN SELECT * FROM flakeid.convert_around(coalesce(changed, '{}'), coalesce(changed_atts, '{}')) LOOP
         statement := r.before;
         RETURN NEXT;
-        around := r.after || around;
+        around := ARRAY(SELECT flakeid.convert_uncast(a, uncast) FROM unnest(r.after) AS a) || around;
     END LOOP;
 
     IF moved IS NOT NULL THEN
@@ -869,7 +896,7 @@ BEGIN
                  ORDER BY x.oid LOOP
             statement := format('ALTER TABLE %s DROP CONSTRAINT %I', r.rel, r.conname);
             RETURN NEXT;
-            later := later || format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', r.rel, r.conname, r.def,
+            later := later || format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', r.rel, r.conname, flakeid.convert_uncast(r.def, uncast),
                                      CASE WHEN r.relkind = 'r' OR r.contype = 'c' THEN ' NOT VALID' END);
             later := later || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%I ON %s', r.conname, r.rel), r.comment) m);
         END LOOP;
@@ -1305,6 +1332,8 @@ DECLARE
     moved oid[];
     moved_atts int2[];
     missing oid[];
+    def text;
+    uncast name[] := CASE WHEN way = 'back' THEN ARRAY(SELECT m.new_col FROM flakeid.convert_columns(root, root_att, way, target) m) END;
 BEGIN
     SELECT array_agg(t.rel), array_agg(t.att) INTO moved, moved_atts
     FROM flakeid.convert_columns(root, root_att, way, target) m, flakeid.convert_tree(m.rel, m.att) t WHERE m.replaced;
@@ -1327,8 +1356,9 @@ BEGIN
                         (SELECT s.spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = k.reltablespace) AS place
                  FROM pg_catalog.pg_class k WHERE k.oid = ANY (missing) ORDER BY k.oid LOOP
             EXECUTE format('ALTER INDEX %s RENAME TO %I', x.name, x.other);
-            found := found || CASE WHEN x.place IS NULL THEN pg_get_indexdef(x.oid)
-                                   ELSE regexp_replace(pg_get_indexdef(x.oid), '( WHERE .*)?$', format(' TABLESPACE %I\1', x.place)) END;
+            def := flakeid.convert_uncast(pg_get_indexdef(x.oid), uncast);
+            found := found || CASE WHEN x.place IS NULL THEN def
+                                   ELSE regexp_replace(def, '( WHERE .*)?$', format(' TABLESPACE %I\1', x.place)) END;
         END LOOP;
         RAISE EXCEPTION USING ERRCODE = 'FL000';
     EXCEPTION WHEN SQLSTATE 'FL000' THEN
