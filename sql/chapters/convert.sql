@@ -1944,4 +1944,3 @@ COMMENT ON COLUMN flakeid.conversions.step IS 'what is done now';
 COMMENT ON COLUMN flakeid.conversions.table_now IS 'the table, or partition, that is filled';
 COMMENT ON COLUMN flakeid.conversions.percent_of_it IS 'how far in it';
 COMMENT ON COLUMN flakeid.conversions.values_filled IS 'in all tables so far';
-GRANT SELECT ON flakeid.conversions TO PUBLIC;

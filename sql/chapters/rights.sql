@@ -7,7 +7,7 @@ SELECT flakeid.set_rights('flakeid', ARRAY[
     'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.restore_denied()', 'flakeid.set_rights(name, regprocedure[])']::pg_catalog.regprocedure[]);
 
 GRANT USAGE ON SCHEMA flakeid TO PUBLIC;
-GRANT SELECT ON flakeid.layouts, flakeid.status, flakeid.stats, flakeid.unsettled, flakeid.partitions TO PUBLIC;
+GRANT SELECT ON flakeid.layouts, flakeid.status, flakeid.stats, flakeid.unsettled, flakeid.partitions, flakeid.conversions TO PUBLIC;
 GRANT EXECUTE ON FUNCTION flakeid.nodes() TO pg_monitor;
 -- pg_dump by an ordinary role reads it, and a restore by one may write no row, which COPY asks a right for (state.sql).
 GRANT SELECT, INSERT ON flakeid.restored TO PUBLIC;
