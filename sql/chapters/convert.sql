@@ -59,7 +59,7 @@ CREATE FUNCTION flakeid.convert_tree(of_rel oid, of_att int2, OUT rel oid, OUT a
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT c.oid, a.attnum, c.relkind <> 'p'
     FROM pg_catalog.pg_attribute r
-         CROSS JOIN LATERAL (SELECT r.attrelid AS oid UNION SELECT t.relid FROM pg_catalog.pg_partition_tree(r.attrelid) t) t
+         CROSS JOIN LATERAL (SELECT r.attrelid AS oid UNION SELECT t.relid FROM pg_partition_tree(r.attrelid) t) t
          JOIN pg_catalog.pg_class c ON c.oid = t.oid
          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attname = r.attname
     WHERE r.attrelid = $1 AND r.attnum = $2
@@ -85,8 +85,8 @@ CREATE FUNCTION flakeid.convert_graph(root oid, root_att int2,
         FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1 AND a.attnum = $2
         UNION
         SELECT k.child, k.child_col, g.depth + 1, k.via
-        FROM g JOIN k ON k.parent = g.rel AND k.parent_col = g.col
-        WHERE g.depth < 64 AND NOT (k.child = $1 AND k.child_col = (SELECT a.attname FROM pg_catalog.pg_attribute a
+        FROM g, k
+        WHERE k.parent = g.rel AND k.parent_col = g.col AND g.depth < 64 AND NOT (k.child = $1 AND k.child_col = (SELECT a.attname FROM pg_catalog.pg_attribute a
                                                                    WHERE a.attrelid = $1 AND a.attnum = $2))
     ), one AS (
         SELECT DISTINCT ON (g.rel, g.col) g.* FROM g ORDER BY g.rel, g.col, g.depth, g.via
@@ -651,8 +651,8 @@ BEGIN
             RETURN;
         END IF;
         l := flakeid.convert_layout();
-        EXECUTE format($q$SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I > clock_timestamp()) AS ahead,
-                              count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s%3$s$q$, created_at, root::regclass,
+        EXECUTE format('SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I > clock_timestamp()) AS ahead,
+                              count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s%3$s', created_at, root::regclass,
             CASE WHEN flakeid.convert_is_made(root, root_att) THEN format(' WHERE %I <= %s', root_col, coalesce(flakeid.convert_kept(root, root_att), -1)) END)
         INTO r USING l.epoch;
         IF r.without + r.early > 0 THEN
@@ -1181,26 +1181,26 @@ BEGIN
             ELSIF c.is_root AND way = 'back' THEN
                 fill := fill || format(E'\n    IF NEW.%1$I IS NULL THEN NEW.%1$I := %2$s; END IF;', c.new_col, coalesce(memory ->> 'fresh', format('NEW.%I', c.col)));
             ELSIF c.is_root THEN
-                fill := fill || format($q$
+                fill := fill || format('
     IF NEW.%1$I IS NULL THEN
         NEW.%1$I := %5$s;
-        IF NEW.%1$I IS NULL AND TG_OP = 'INSERT' THEN
+        IF NEW.%1$I IS NULL AND TG_OP = ''INSERT'' THEN
             NEW.%1$I := %4$s.flake_next();
             INSERT INTO %3$s VALUES (NEW.%2$I, NEW.%1$I) ON CONFLICT DO NOTHING;
         END IF;
-    END IF;$q$, c.new_col, c.col, memory ->> 'map', flakeid.convert_home(),
+    END IF;', c.new_col, c.col, memory ->> 'map', flakeid.convert_home(),
                     flakeid.convert_source(memory, format('coalesce(OLD.%1$I, NEW.%1$I)', c.col)));
             ELSE
-                fill := fill || format($q$
+                fill := fill || format('
     IF NEW.%2$I IS NULL THEN
         NEW.%1$I := NULL;
-    ELSIF NEW.%1$I IS NULL OR TG_OP = 'INSERT' OR NEW.%2$I IS DISTINCT FROM OLD.%2$I THEN
+    ELSIF NEW.%1$I IS NULL OR TG_OP = ''INSERT'' OR NEW.%2$I IS DISTINCT FROM OLD.%2$I THEN
         NEW.%1$I := (%3$s FOR KEY SHARE);
-    END IF;$q$, c.new_col, c.col, flakeid.convert_lookup(c.rel, c.att, c.via, 'NEW'));
-                late := late || format($q$
+    END IF;', c.new_col, c.col, flakeid.convert_lookup(c.rel, c.att, c.via, 'NEW'));
+                late := late || format('
     IF NEW.%2$I IS NOT NULL AND NEW.%1$I IS NULL AND (%3$s) IS NOT NULL THEN
         UPDATE %4$s SET %1$I = NULL WHERE %2$I OPERATOR(pg_catalog.=) NEW.%2$I AND %1$I IS NULL;
-    END IF;$q$, c.new_col, c.col, flakeid.convert_lookup(c.rel, c.att, c.via, 'NEW'), t.tab);
+    END IF;', c.new_col, c.col, flakeid.convert_lookup(c.rel, c.att, c.via, 'NEW'), t.tab);
                 missing := concat_ws(' OR ', missing, format('NEW.%I IS NOT NULL AND NEW.%I IS NULL', c.col, c.new_col));
             END IF;
         END LOOP;
@@ -1253,7 +1253,7 @@ BEGIN
         RETURN rows;
     END IF;
     l := flakeid.convert_layout();
-    EXECUTE format($q$
+    EXECUTE format('
         WITH made AS (
             INSERT INTO %1$s
             SELECT w.id, w.word / $1 * $2 + $3 + w.word %% $1 * $4
@@ -1262,7 +1262,7 @@ BEGIN
                         FROM %5$s t WHERE t.%6$I IS NULL%7$s) s) w
             ON CONFLICT DO NOTHING
             RETURNING new_id)
-        SELECT count(*), count(*) FILTER (WHERE new_id > %3$s.flake_floor(clock_timestamp())) FROM made$q$,
+        SELECT count(*), count(*) FILTER (WHERE new_id > %3$s.flake_floor(clock_timestamp())) FROM made',
         memory ->> 'map', col, home, memory ->> 'created_at', root::regclass, flakeid.convert_name('new', col),
         CASE WHEN memory ? 'real' THEN format(' AND t.%I <= %s', col, memory ->> 'real') END)
     INTO rows, ahead
