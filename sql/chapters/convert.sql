@@ -1246,7 +1246,8 @@ DECLARE
     ahead int8;
     twice int8;
 BEGIN
-    IF memory ->> 'created_at' IS NULL THEN
+    -- A row whose key was changed meanwhile comes last, with an id of now.
+    IF memory ->> 'created_at' IS NULL OR memory ? 'again' THEN
         EXECUTE format('INSERT INTO %1$s SELECT s.%2$I, %4$s.flake_next() FROM (SELECT t.%2$I FROM %3$s t WHERE t.%5$I IS NULL ORDER BY t.%2$I) s ON CONFLICT DO NOTHING',
             memory ->> 'map', col, root::regclass, home, flakeid.convert_name('new', col));
         GET DIAGNOSTICS rows = ROW_COUNT;
@@ -1323,10 +1324,10 @@ COMMENT ON FUNCTION flakeid.convert_locked(text[], oid[]) IS
     'internal: runs statements of which the first one locks, and returns for how many milliseconds; NULL, and nothing was done, where definitions have changed meanwhile';
 
 -- The names of columns and indexes are changed for a moment, so that the server itself writes the statements.
-CREATE FUNCTION flakeid.convert_index_statements(root oid, root_att int2, way text, target regtype) RETURNS text[]
+CREATE FUNCTION flakeid.convert_index_statements(root oid, root_att int2, way text, target regtype, OUT statements text[], OUT held numeric)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    found text[];
+    locked_at timestamptz;
     c record;
     x record;
     moved oid[];
@@ -1338,14 +1339,16 @@ BEGIN
     SELECT array_agg(t.rel), array_agg(t.att) INTO moved, moved_atts
     FROM flakeid.convert_columns(root, root_att, way, target) m, flakeid.convert_tree(m.rel, m.att) t WHERE m.replaced;
     SELECT array_agg(i.idx ORDER BY i.idx) INTO missing FROM flakeid.convert_indexes(moved, moved_atts) i WHERE i.leaf AND i.ready IS NOT TRUE;
+    statements := '{}';
     IF missing IS NULL THEN
-        RETURN '{}';
+        RETURN;
     END IF;
     BEGIN
         EXECUTE (SELECT flakeid.convert_locks(array_agg(DISTINCT m.rel)) FROM flakeid.convert_columns(root, root_att, way, target) m WHERE m.replaced);
+        locked_at := clock_timestamp();
         -- A build that was stopped left an index that nothing uses.
         FOR x IN SELECT i.nsp, flakeid.convert_name('new', i.name) AS name FROM flakeid.convert_indexes(moved, moved_atts) i WHERE i.leaf AND i.ready = false LOOP
-            found := found || format('DROP INDEX %s.%I', x.nsp, x.name);
+            statements := statements || format('DROP INDEX %s.%I', x.nsp, x.name);
             EXECUTE format('DROP INDEX %s.%I', x.nsp, x.name);
         END LOOP;
         FOR c IN SELECT m.* FROM flakeid.convert_columns(root, root_att, way, target) m WHERE m.replaced LOOP
@@ -1357,12 +1360,12 @@ BEGIN
                  FROM pg_catalog.pg_class k WHERE k.oid = ANY (missing) ORDER BY k.oid LOOP
             EXECUTE format('ALTER INDEX %s RENAME TO %I', x.name, x.other);
             def := flakeid.convert_uncast(pg_get_indexdef(x.oid), uncast);
-            found := found || CASE WHEN x.place IS NULL THEN def
+            statements := statements || CASE WHEN x.place IS NULL THEN def
                                    ELSE regexp_replace(def, '( WHERE .*)?$', format(' TABLESPACE %I\1', x.place)) END;
         END LOOP;
         RAISE EXCEPTION USING ERRCODE = 'FL000';
     EXCEPTION WHEN SQLSTATE 'FL000' THEN
-        RETURN found;
+        held := flakeid.convert_ms(locked_at);
     END;
 END
 $$;
@@ -1723,7 +1726,7 @@ BEGIN
                 PERFORM flakeid.convert_remember(root, root_att, memory);
                 RETURN flakeid.convert_note(state, 0);
             END IF;
-            statements := flakeid.convert_index_statements(root, root_att, way, target);
+            SELECT i.statements, i.held INTO statements, held FROM flakeid.convert_index_statements(root, root_att, way, target) i;
             IF cardinality(statements) > 0 THEN
                 IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x, flakeid.convert_tree(x.rel, x.att) t
                            WHERE x.replaced AND t.leaf AND pg_table_size(t.rel) > 500000000) THEN
@@ -1734,7 +1737,7 @@ BEGIN
                 locked_at := clock_timestamp();
                 EXECUTE statements[1];
                 RAISE NOTICE '%: %; writers waited % ms', tab, statements[1], flakeid.convert_ms(locked_at);
-                RETURN flakeid.convert_note(state, 0);
+                RETURN flakeid.convert_note(state, held);
             END IF;
             text := flakeid.convert_not_null(root, root_att, memory);
             IF text IS NOT NULL THEN
