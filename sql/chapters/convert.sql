@@ -925,6 +925,11 @@ BEGIN
             END IF;
             IF r.leaf THEN
                 keys := keys || format('ALTER INDEX %s.%I RENAME TO %I', r.nsp, flakeid.convert_name('new', r.name), r.name);
+                -- Its columns have names of their own.
+                keys := keys || ARRAY(SELECT format('ALTER TABLE %s.%I RENAME COLUMN %I TO %I', r.nsp, r.name, n.attname, o.attname)
+                                      FROM pg_catalog.pg_class k JOIN pg_catalog.pg_attribute n ON n.attrelid = k.oid
+                                           JOIN pg_catalog.pg_attribute o ON o.attrelid = r.idx AND o.attnum = n.attnum
+                                      WHERE k.relnamespace = r.nsp AND k.relname = flakeid.convert_name('new', r.name) AND n.attname <> o.attname);
                 IF r.con IS NOT NULL THEN
                     keys := keys || format('ALTER TABLE %s ADD CONSTRAINT %I %s USING INDEX %I%s%s', r.tab, r.name,
                         CASE r.contype WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END, r.name,

@@ -146,7 +146,7 @@ sub call
 	if (defined $after)
 	{
 		sleep $after;
-		$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'conversion'");
+		$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'conversion' AND pid <> pg_backend_pid()");
 	}
 	$run->finish;
 	return { ok => !$run->result, said => $err, took => time - $begun };
@@ -157,8 +157,8 @@ sub locks { my ($said) = @_; ($longest) = sort { $b <=> $a } $longest, $said =~ 
 
 for my $kind ($ENV{CONVERT_KINDS} ? split(/ /, $ENV{CONVERT_KINDS}) : sort keys %kinds)
 {
-	my $convert = "CALL flakeid.convert('shop.orders'" . ($kind eq 'composite' ? ", 'id'" : '') . ($kinds{$kind}{call} // '') . ')';
-	my $undo = "CALL flakeid.convert_undo('shop.orders'" . ($kind eq 'composite' ? ", 'id'" : '') . ')';
+	my $convert = "CALL flakeid.convert('shop.orders'" . ($kind =~ /composite|partitioned/ ? ", 'id'" : '') . ($kinds{$kind}{call} // '') . ')';
+	my $undo = "CALL flakeid.convert_undo('shop.orders'" . ($kind =~ /composite|partitioned/ ? ", 'id'" : '') . ')';
 	my $keeps = $kind =~ /uuid|own_time/ ? 0 : 1;
 
 	# Whole, and back
