@@ -36,7 +36,7 @@ CREATE TABLE flakeid.partitioned (
     layout text NOT NULL,
     drop_old bool NOT NULL,
     row_type oid -- tells the table from a later one that has its oid
-);
+) USING heap;
 COMMENT ON TABLE flakeid.partitioned IS 'tables that flakeid.maintain() looks after';
 
 CREATE TABLE flakeid.partition_log (
@@ -48,7 +48,7 @@ CREATE TABLE flakeid.partition_log (
     rows int8,
     locked_ms numeric,
     detail text
-);
+) USING heap;
 COMMENT ON TABLE flakeid.partition_log IS 'what flakeid.partition() and flakeid.maintain() did, a row an action, of the last 400 days';
 GRANT SELECT, INSERT ON flakeid.partitioned, flakeid.partition_log TO PUBLIC;
 
