@@ -87,7 +87,7 @@ $node->safe_psql('shop', "SELECT flakeid.lease_realm_set('fresh', nodes => 2)");
 my $session = $node->background_psql('shop', extra_params => [ '-U', 'application' ]);
 $session->query_safe(q{SELECT pg_advisory_lock(hashtextextended('flakeid realm ' || r, 0)) FROM unnest('{default,fresh}'::text[]) AS r});
 like(try('application', "BEGIN; $_; ROLLBACK"), qr/permission denied/, "an ordinary role has no right to $_")
-  for 'SELECT FROM flakeid.lease_realm FOR KEY SHARE', 'LOCK TABLE flakeid.lease_realm IN ROW EXCLUSIVE MODE';
+  for 'SELECT FROM flakeid.lease_realm FOR KEY SHARE', 'LOCK TABLE flakeid.lease_realm IN SHARE UPDATE EXCLUSIVE MODE';
 is(try('generator', q{SET lock_timeout = '2min'; SELECT count(*) FROM flakeid.lease_acquire('fresh', 'g', '10 s', NULL, NULL)}), 1, 'a fresh node is given');
 $session->quit;
 

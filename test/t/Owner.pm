@@ -33,7 +33,7 @@ sub changes
 		WHERE NOT (kind = 'OPERATOR' AND change ~ 'RENAME|GRANT') AND NOT (kind = 'SCHEMA' AND change ~ 'SET SCHEMA')
 		UNION ALL SELECT format(change, identity) FROM member,
 		unnest(ARRAY['CREATE TRIGGER t BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION trap()', 'CREATE RULE r AS ON INSERT TO %s DO INSTEAD NOTHING',
-			'CREATE POLICY p ON %s', 'INSERT INTO %s DEFAULT VALUES', 'DELETE FROM %s', 'TRUNCATE %s', 'LOCK TABLE %s', 'SELECT 1 FROM %s FOR UPDATE']) AS change
+			'CREATE POLICY p ON %s', 'DO ''BEGIN INSERT INTO %s DEFAULT VALUES; IF NOT FOUND THEN RAISE ''''no row''''; END IF; END''', 'DELETE FROM %s', 'TRUNCATE %s', 'LOCK TABLE %s', 'SELECT 1 FROM %s FOR UPDATE']) AS change
 		WHERE type = 'table'
 		UNION ALL SELECT unnest(ARRAY['CREATE TABLE flakeid.mine ()', 'CREATE FUNCTION flakeid.mine() RETURNS int LANGUAGE sql AS ''SELECT 1''',
 			'CREATE OR REPLACE FUNCTION flakeid.restore(name text, value bigint) RETURNS bool LANGUAGE sql AS ''SELECT true''', 'REFRESH MATERIALIZED VIEW flakeid.state',
