@@ -67,7 +67,7 @@ sub renewed
 	});
 }
 ok(renewed(), 'all are renewed');
-is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'shop'}), '1', 'over one connection');
+cmp_ok($coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'shop'}), '<=', 1, 'over one connection');
 
 # The pool loses its server, and the coordinator comes back.
 $coordinator->restart;
