@@ -65,6 +65,9 @@ struct Seat {
     uint64_t told[4] = {};
     int told_count = 0;
     bool busy = false;
+    bool one_id = false; // all that it is to do is to draw one
+    bool got_it = false;
+    std::string refusal; // without the numbers in it
 };
 Seat seats[most_backends];
 
@@ -264,15 +267,47 @@ void transact()
     }
 }
 
-// An error is part of the trace by its text, without the numbers in it.
-void note_error()
+// The text of the last error, without the numbers in it.
+std::string error_text()
 {
-    static std::set<std::string> texts;
-    std::string text = "error: ";
+    std::string text;
     for (const char* c = my_message; *c != '\0'; c++) {
         text += *c >= '0' && *c <= '9' ? '#' : *c == '%' ? ' ' : *c;
     }
-    note(texts.insert(text).first->c_str());
+    return text;
+}
+
+void note_error()
+{
+    static std::set<std::string> texts;
+    note(texts.insert("error: " + error_text()).first->c_str());
+}
+
+// An error that is no fault of flakeid's, even when all is well.
+bool is_deserved()
+{
+    return my_error == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED ||
+           strstr(my_message, "can make the same ids") != nullptr ||
+           strstr(my_message, "no ids left") != nullptr;
+}
+
+// One id, in a transaction of its own.
+void draw_only_one(Seat& seat)
+{
+    my_transaction = static_cast<int>(transactions.size());
+    transactions.emplace_back();
+    begin_transaction();
+    const bool good = survives_error([&] {
+        load_library();
+        draw_one();
+        end_transaction(true);
+    });
+    seat.got_it = good || is_deserved();
+    if (!good) {
+        note_error();
+        seat.refusal = error_text();
+        abort_transaction();
+    }
 }
 
 // One transaction; false when the session leaves.
@@ -322,11 +357,17 @@ void session()
     my_configuration = here().configuration_version;
     note("connects to database %lld, layout %lld, role %lld", seat.database, my_layout, seat.role);
     for (;;) {
-        while (seat.told_count == 0 && !my_end) {
+        while (seat.told_count == 0 && !seat.one_id && !my_end) {
             seat.busy = false;
             sleep_until(never);
         }
         seat.busy = true;
+        cancel_pending = false; // one that came between two statements
+        if (seat.one_id) {
+            draw_only_one(seat);
+            seat.one_id = false;
+            continue;
+        }
         running->random = Random(seat.told[0]);
         std::copy(seat.told + 1, seat.told + seat.told_count, seat.told);
         seat.told_count--;
@@ -396,6 +437,42 @@ void tell_everyone(Server& server)
 {
     for (int i = 0; i < world.session_count; i++) {
         tell_session(server, i, chance.next());
+    }
+}
+
+bool calm_down()
+{
+    auto somebody_works = [] {
+        return std::any_of(seats, seats + world.session_count,
+                           [](const Seat& seat) { return seat.process->alive && seat.busy; });
+    };
+    for (int i = 0; i < world.session_count; i++) {
+        seats[i].told_count = 0;
+        if (seats[i].process->alive && seats[i].busy) {
+            send_cancel(*seats[i].process);
+        }
+    }
+    const int64_t until = true_us + minute;
+    while (true_us < until && somebody_works() && run_somebody(until)) {
+    }
+    return !somebody_works();
+}
+
+void everyone_draws(Server& server, int64_t within, Fails fails)
+{
+    renew_sessions(server);
+    for (int i = 0; i < world.session_count; i++) {
+        seats[i].one_id = true;
+        seats[i].got_it = false;
+        seats[i].refusal = "it waits";
+        wake(*seats[i].process);
+    }
+    run_turns(1000000, true_us + within);
+    for (int i = 0; fails == Fails::may_not && i < world.session_count; i++) {
+        if (!seats[i].got_it) {
+            tell("session %d of database %d with role %d", i, seats[i].database, seats[i].role);
+            broken("life: all is well, and a session gets no id: %s", seats[i].refusal.c_str());
+        }
     }
 }
 

@@ -29,6 +29,13 @@ void renew_sessions(Server& server);
 // Tells one of them to do something.
 void tell_session(Server& server, int seat, uint64_t seed);
 void tell_everyone(Server& server);
+// Faults have stopped. All forget what they were told and are cancelled; true when none is at work
+// any more within a minute.
+bool calm_down();
+// Each one draws one id, within that time; what those who get none say, if it is no fault of theirs.
+enum class Fails { may, may_not };
+void everyone_draws(Server& server, int64_t within, Fails fails);
+
 // Somebody who is not at rest; nullptr: there is nobody.
 Process* busy_session(Server& server, int seat);
 // The session of a seat.
