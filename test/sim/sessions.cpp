@@ -357,7 +357,7 @@ void session()
     my_configuration = here().configuration_version;
     note("connects to database %lld, layout %lld, role %lld", seat.database, my_layout, seat.role);
     for (;;) {
-        while (seat.told_count == 0 && !seat.one_id && !my_end) {
+        while (seat.told_count == 0 && !seat.one_id) {
             seat.busy = false;
             sleep_until(never);
         }
@@ -366,6 +366,9 @@ void session()
         if (seat.one_id) {
             draw_only_one(seat);
             seat.one_id = false;
+            if (my_end) {
+                break;
+            }
             continue;
         }
         running->random = Random(seat.told[0]);
