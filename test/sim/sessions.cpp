@@ -357,6 +357,9 @@ void session()
     my_configuration = here().configuration_version;
     note("connects to database %lld, layout %lld, role %lld", seat.database, my_layout, seat.role);
     for (;;) {
+        if (terminate_pending) {
+            break;
+        }
         while (seat.told_count == 0 && !seat.one_id) {
             seat.busy = false;
             sleep_until(never);
