@@ -5,10 +5,10 @@ CREATE FUNCTION flakeid.raise_horizon(after timestamptz) RETURNS void
 COMMENT ON FUNCTION flakeid.raise_horizon(timestamptz) IS
     'makes all later ids of this database begin after that moment, whether the transaction commits or not; lowers nothing';
 
-CREATE FUNCTION flakeid.repair_horizon() RETURNS bool
+CREATE FUNCTION flakeid.repair_horizon(none_kept bool DEFAULT false) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_repair_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.repair_horizon() IS
-    'lowers a horizon that lies in the future to flakeid.max_ahead from now; false where none does';
+COMMENT ON FUNCTION flakeid.repair_horizon(bool) IS
+    'lowers a horizon that lies in the future to flakeid.max_ahead from now; false where none does. It refuses a node that may have made ids meanwhile, unless none of them was kept';
 
 CREATE FUNCTION flakeid.accept_clock() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;

@@ -4,22 +4,62 @@
 
 namespace flakeid {
 
-Stamp floor_at_start(Stamp kept, const Origin& wrote, const Origin& here, int64_t now_us,
-                     int64_t reach_us)
+Stamped merged(const Stamped& a, const Stamped& b)
 {
-    Stamp floor = kept;
-    if (!same_origin(wrote, here)) {
-        const int64_t missed = stamp_us(kept) + extension_us + max_generated_tick_us;
-        floor = stamp_of(stamp_back(kept), std::max(missed, now_us + reach_us));
+    Stamped both = a;
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        both.stamp[kind] = std::max(a.stamp[kind], b.stamp[kind]);
     }
-    assert(floor >= kept);
-    return std::max(floor, least_stamp);
+    both.latest_us = std::max(a.latest_us, b.latest_us);
+    both.least_us = std::max(a.least_us, b.least_us);
+    both.reach_us = std::max(a.reach_us, b.reach_us);
+    both.nodes |= b.nodes;
+    return both;
 }
 
-Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us)
+void take_stamp(Stamped* stamped, int kind, Stamp stamp)
 {
-    const int64_t us = std::min(stamp_us(needed) + extension_us, now_us + max_ahead_us);
+    stamped->stamp[kind] = std::max(stamped->stamp[kind], stamp_number(stamp));
+    stamped->latest_us = std::max(stamped->latest_us, stamp_us(stamp));
+}
+
+Floors floors_at_start(const Stamped& kept, int64_t apart_us)
+{
+    const Stamp plain = stamp_of_number(kept.stamp[plain_horizon]);
+    const Stamp back = stamp_of_number(kept.stamp[back_horizon]);
+    int64_t latest_us = std::max(kept.latest_us, std::max(stamp_us(plain), stamp_us(back)));
+    Floors floors{{no_stamp, back}, std::max(kept.least_us, stamp_us(plain))};
+    if (apart_us != 0) {
+        const int64_t missed = latest_us + extension_us + max_generated_tick_us;
+        latest_us = std::max(apart_us, latest_us == 0 ? 0 : missed);
+        floors.stamp[back_horizon] = stamp_of(stamp_back(back), latest_us);
+        floors.least_us = latest_us;
+    }
+    floors.stamp[plain_horizon] = stamp_of(0, latest_us);
+    for (Stamp& stamp : floors.stamp) {
+        stamp = std::max(stamp, least_stamp);
+    }
+    assert(floors.stamp[plain_horizon] >= plain && floors.stamp[back_horizon] >= back);
+    return floors;
+}
+
+Floors later(const Floors& a, const Floors& b)
+{
+    return {{std::max(a.stamp[plain_horizon], b.stamp[plain_horizon]),
+             std::max(a.stamp[back_horizon], b.stamp[back_horizon])},
+            std::max(a.least_us, b.least_us)};
+}
+
+Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us)
+{
+    const int64_t furthest = std::max(now_us + max_ahead_us, spared_until_us);
+    const int64_t us = std::min(stamp_us(needed) + extension_us, furthest);
     return std::max(needed, stamp_of(stamp_back(needed), us));
+}
+
+int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us)
+{
+    return std::max(us, std::min(us + extension_interval_us, now_us + max_ahead_us));
 }
 
 Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us)

@@ -67,28 +67,76 @@ constexpr int64_t extension_interval_us = us_per_s;
 constexpr int64_t spared_us = extension_interval_us / 2;
 
 // What tells one life of a data directory from another: a promotion changes the timeline, a copy
-// the place.
+// gets another life.
 struct Origin {
     int64_t timeline;
-    int64_t place;
+    int64_t life;
 };
 
 inline bool same_origin(const Origin& a, const Origin& b)
 {
-    return a.timeline == b.timeline && a.place == b.place;
+    return a.timeline == b.timeline && a.life == b.life;
 }
 
-// Where ids begin after a start: past this stamp. `kept` is the durable stamp and `wrote` who wrote
-// it; `here` is this server, `reach_us` how far ids may lie ahead of the clock. Never 0.
-//
-// Whoever goes on elsewhere may have missed one extension. Ids begin past all that it can have
-// allowed: one extension and a tick past the stamp, or, when the last one was long ago, whatever
-// was within reach of the lost server's clock.
-Stamp floor_at_start(Stamp kept, const Origin& wrote, const Origin& here, int64_t now_us,
-                     int64_t reach_us);
+// What is remembered of what was stamped: of one database in its row, of all in the server's file.
+struct Stamped {
+    int64_t stamp[horizon_kinds]; // stamp_number(): no id was ever stamped after it
+    int64_t latest_us;            // nor after this moment, whatever its back count
+    int64_t least_us;             // no back count may be used for moments before it
+    int64_t reach_us;             // how far ahead of the clock sessions may stamp
+    int64_t nodes;                // bit n: node n modulo 64 may have made ids
+};
 
-// How far the horizon is to be extended for an id of stamp `needed`.
-Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us);
+// The union of what both say.
+Stamped merged(const Stamped& a, const Stamped& b);
+
+// Makes room for a stamp.
+void take_stamp(Stamped* stamped, int kind, Stamp stamp);
+
+constexpr uint64_t bit_of_node(uint32_t node)
+{
+    return UINT64_C(1) << (node & 63);
+}
+
+// A server whose reach is unknown had at least the default of flakeid.max_ahead.
+constexpr int64_t least_reach_us = 5 * us_per_s;
+
+// How far the clock of a copy or a promoted standby may be behind that of the server which it
+// follows.
+constexpr int64_t allowed_behind_us = 3 * us_per_s;
+
+// The moment past which a lost server cannot have stamped, when another one took its place.
+constexpr int64_t apart_us(int64_t now_us, int64_t reach_us)
+{
+    return now_us + (reach_us > least_reach_us ? reach_us : least_reach_us) + allowed_behind_us;
+}
+
+// Where ids begin after a start: past `stamp` of their kind (never 0), and never before `least_us`
+// whatever their back count.
+struct Floors {
+    Stamp stamp[horizon_kinds];
+    int64_t least_us;
+};
+
+// `apart_us`: 0 when the server goes on that wrote `kept`; otherwise the moment past which the lost
+// one cannot have stamped.
+//
+// Any layout may have become another one since, so each kind begins past the moments of the other.
+// Whoever goes on elsewhere may have missed one extension, and any back count that was used since:
+// ids begin past one extension and a tick, or, when the last one was long ago, past whatever was
+// within reach of the lost server's clock.
+Floors floors_at_start(const Stamped& kept, int64_t apart_us);
+
+Floors later(const Floors& a, const Floors& b);
+
+// How far the horizon is to be extended for an id of stamp `needed`. Where ids begin past what a
+// lost server may have stamped, the horizon may be extended to `spared_until_us` at once, so that
+// they do not stop again after the first tick.
+Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us = 0);
+
+// How far the horizon of the server reaches when that of a database is extended to `us`: further, so
+// that other databases and the next extension find it there.
+int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us);
 
 struct Extension {
     Stamp stamp;     // to be written; the one that stands there when nothing is
@@ -107,6 +155,6 @@ Stamp raised_stamp(Stamp page, Stamp bound, Stamp floor);
 // with it is as wrong as its moment.
 Stamp repaired_stamp(Stamp stamp, int64_t right_us);
 
-static_assert(is_plain<Origin, Extension>);
+static_assert(is_plain<Origin, Stamped, Floors, Extension>);
 
 } // namespace flakeid

@@ -43,7 +43,9 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     const Word start = std::max(last, limits.first);
     uint64_t back = word_back(shape, start);
     // No id is stamped further ahead than this. Where the last word is, the clock was set back.
-    const Tick furthest = limits.now + std::max(limits.ahead, limits.others_ahead);
+    const uint64_t started_ahead = last < limits.first ? limits.start_ahead : 0;
+    const Tick furthest =
+        limits.now + std::max(std::max(limits.ahead, limits.others_ahead), started_ahead);
     const bool raise =
         shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;
     if (limits.now > shape.max_tick || back > shape.max_back) {
@@ -57,7 +59,10 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     if (raise) {
         back++;
     }
-    word = std::max(word, word_of(shape, back, limits.now, 0));
+    if (limits.least > shape.max_tick) {
+        return {Verdict::exhausted, 0, start, 0};
+    }
+    word = std::max(word, word_of(shape, back, std::max(limits.now, limits.least), 0));
     if (want.in_one_tick && word_sequence(shape, word) + want.count - 1 > last_of_sequence) {
         if (word_tick(shape, word) == shape.max_tick) {
             return {Verdict::exhausted, 0, word, 0};
@@ -94,7 +99,7 @@ Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back
 Stretch stretch_of(const WordShape& shape, const Limits& limits)
 {
     const uint64_t back = word_back(shape, limits.last);
-    if (limits.now > shape.max_tick || back > shape.max_back) {
+    if (limits.now > shape.max_tick || limits.now < limits.least || back > shape.max_back) {
         return {};
     }
     const Word first = word_of(shape, back, limits.now, 0);

@@ -103,6 +103,8 @@ struct Limits {
     Word last;                    // no word above this one until the horizon is extended
     uint64_t others_ahead = 0;    // ticks that an id of another session may have lain ahead of it
     Word reserved = highest_word; // what lies above it is for those who draw one id at a time
+    Tick least = Tick{0};         // no tick below this one, whatever the back count
+    uint64_t start_ahead = 0; // ticks that `first` may lie ahead though no clock was set back
 };
 
 struct Want {
@@ -126,7 +128,7 @@ struct Draw {
 
 // The next word after `last`, the word issued last (the word 0 is never issued). The
 // back field, where the layout has one left, is raised when only a clock that was set back explains
-// the last word: it lies further ahead than any session may have stamped it.
+// the last word: it lies further ahead than any session may have stamped it. A start waits.
 Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
 
 // The last word that several ids at once may take freely, with that back count: half of

@@ -19,9 +19,6 @@ extern "C" {
 #include "utils/snapmgr.h"
 }
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 namespace flakeid {
 
 namespace {
@@ -85,49 +82,6 @@ bool made_here(Oid relation)
         ReleaseSysCache(tuple);
     }
     return made;
-}
-
-// When a file was made; 0 where the file system does not say.
-uint64_t made_at(const char* file)
-{
-#ifdef STATX_BTIME
-    struct statx status {};
-    if (statx(AT_FDCWD, file, 0, STATX_BTIME, &status) == 0 &&
-        (status.stx_mask & STATX_BTIME) != 0) {
-        return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1000000000 +
-               status.stx_btime.tv_nsec;
-    }
-#endif
-    return 0;
-}
-
-// Tells where this server's files are: the machine, and the number and date that the file system
-// gave to a file which is never written again. Whatever copies files changes these, also when it
-// puts the copy where the original was.
-int64_t place_here()
-{
-    static int64_t place;
-    if (place == 0) {
-        constexpr char file[] = "PG_VERSION";
-        struct stat status {};
-        struct {
-            char machine[64];
-            uint64_t number, made;
-        } parts{};
-        parts.number = stat(file, &status) == 0 ? status.st_ino : 0;
-        parts.made = made_at(file);
-        FILE* id = AllocateFile("/etc/machine-id", "r");
-        if (id != nullptr) {
-            if (fgets(parts.machine, sizeof parts.machine, id) == nullptr) {
-                parts.machine[0] = '\0';
-            }
-            FreeFile(id);
-        }
-        const uint64_t hash =
-            hash_bytes_extended(reinterpret_cast<unsigned char*>(&parts), sizeof parts, 0);
-        place = static_cast<int64_t>(hash >> 1 | 1);
-    }
-    return place;
 }
 
 // The numbers on a page, or nullptr when it holds anything but one row of them. The row stands
@@ -204,11 +158,6 @@ uint64_t durable_check(const Durable& durable)
            PG_INT64_MAX;
 }
 
-Origin durable_origin_here()
-{
-    return {GetWALInsertionTimeLine(), place_here()};
-}
-
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
     DurablePage page{find_state(mode), InvalidBuffer, buffer_lock, InvalidXLogRecPtr};
@@ -241,6 +190,12 @@ bool durable_read(const DurablePage& page, Durable* durable)
     memcpy(durable, found, sizeof *durable);
     if (durable_check(*durable) != static_cast<uint64_t>(durable->check)) {
         *durable = Durable{};
+        return false;
+    }
+    if (durable->format != durable_format) {
+        const int64_t format = durable->format;
+        *durable = Durable{};
+        durable->format = format;
         return false;
     }
     return true;
@@ -298,8 +253,15 @@ bool durable_may_go_back(const DurablePage& page)
     return made_here(RelationGetRelid(page.relation)) && replaced_here(durable_file(page));
 }
 
-void throw_state_lost()
+void throw_state_lost(int64_t format)
 {
+    if (format != 0 && format != durable_format) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("the state of database \"%s\" is of format " INT64_FORMAT,
+                       get_database_name(MyDatabaseId), format),
+                errdetail("This library knows format " INT64_FORMAT ".", durable_format),
+                errhint("Install the later version of flakeid that this server had."));
+    }
     ereport(
         ERROR, errcode(ERRCODE_DATA_CORRUPTED),
         errmsg("the horizon of database \"%s\" is lost", get_database_name(MyDatabaseId)),

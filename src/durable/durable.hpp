@@ -19,10 +19,15 @@ namespace flakeid {
 
 constexpr int key_fingerprint_cells = 8;
 
+// Of what follows. A library that does not know it refuses the row.
+constexpr int64_t durable_format = 1;
+
 // One column of flakeid.state each, in this order.
 struct Durable {
-    int64_t stamp[horizon_kinds]; // no id was ever stamped after it
+    int64_t format;
+    Stamped stamped;              // of this database
     Origin origin;                // of the server that wrote it
+    int64_t given;                // what was once set: given_node() and given_coordinator
     int64_t lease_clock_us;       // how far the clock of leases was
     int64_t lease_rest_us;        // since when nothing is handed out; 0: it is
     int64_t lease_origin;         // where leases were handed out; 0: nowhere
@@ -32,10 +37,7 @@ struct Durable {
     int64_t check;                                   // hash of all of these
 };
 constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
-static_assert(sizeof(Durable) == 144);
-
-// Where this server's writes come from.
-Origin durable_origin_here();
+static_assert(sizeof(Durable) == 192);
 
 uint64_t durable_check(const Durable& durable);
 
@@ -50,7 +52,8 @@ struct DurablePage {
 // or was damaged.
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode = AccessShareLock);
 
-// False when there is no row, or not one that flakeid wrote: `durable` is zero then.
+// False when there is no row, or not one that flakeid wrote, or one of another format: `durable` is
+// zero then, but for its format.
 bool durable_read(const DurablePage& page, Durable* durable);
 
 // The page must be locked exclusively and have a row.
@@ -64,7 +67,8 @@ bool durable_is_flushed(const DurablePage& page);
 
 void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
-[[noreturn]] void throw_state_lost();
+// `format` is not 0: the row is one of that format.
+[[noreturn]] void throw_state_lost(int64_t format = 0);
 [[noreturn]] void throw_state_replaced();
 
 // Reads the numbers, and returns when they are durable. False as durable_read().
@@ -94,7 +98,7 @@ DurableChange durable_change(Alter alter, LOCKMODE mode = AccessShareLock)
     }
     durable_flush(change.page);
     if (!readable) {
-        throw_state_lost();
+        throw_state_lost(before.format);
     }
     return change;
 }

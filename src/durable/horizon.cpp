@@ -3,6 +3,7 @@
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
 #include "durable/durable.hpp"
+#include "durable/server_horizon.hpp"
 #include "server/messages.hpp"
 #include "server/shared.hpp"
 #include "settings/settings.hpp"
@@ -34,6 +35,8 @@ void make_entry(Horizon& fresh)
         pg_atomic_init_u64(&fresh.floor[kind], 0);
         pg_atomic_init_u64(&fresh.extended_at[kind], 0);
     }
+    pg_atomic_init_u64(&fresh.nodes, 0);
+    pg_atomic_init_u64(&fresh.least_us, 0);
     pg_write_barrier();
     fresh.database = MyDatabaseId;
 }
@@ -59,25 +62,6 @@ bool is_loaded(Horizon* horizon)
     return published_bound(horizon, back_horizon) != no_stamp;
 }
 
-// flakeid.max_ahead of the database or the configuration, not what this session has set.
-int64_t reach_us()
-{
-    return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
-}
-
-void tell_of_copy(const Durable& durable, const Origin& here)
-{
-    if (durable.stamp[plain_horizon] + durable.stamp[back_horizon] != 0 &&
-        durable.origin.timeline == here.timeline && durable.origin.place != here.place) {
-        ereport(LOG,
-                errmsg("the files of database \"%s\" were copied or moved since it made ids",
-                       get_database_name(MyDatabaseId)),
-                errdetail("Ids begin past its horizon and flakeid.max_ahead ahead of the clock."),
-                errhint("If the server that they come from goes on making ids, give this one "
-                        "another flakeid.node."));
-    }
-}
-
 enum class Loaded { yes, replacing, lost };
 
 // Loads the horizon after a start. Where several sessions do this at once, the first one counts: it
@@ -94,16 +78,20 @@ Loaded load(Horizon* horizon)
     durable_flush(page);
     const bool replacing = durable_may_go_back(page);
     if (known && !replacing) {
-        const Origin here = durable_origin_here();
-        tell_of_copy(durable, here);
+        const Origin here = server_origin(durable.origin.life != 0);
+        const bool same = same_origin(durable.origin, here);
+        const Stamped& kept = durable.stamped;
+        const Floors floors = later(
+            server_floors(), floors_at_start(kept, same ? 0 : server_apart_us(kept.reach_us)));
+        server_learn_reach(kept.reach_us);
         Assert(durable_is_flushed(page));
         pg_atomic_write_u32(&horizon->file, durable_file(page));
+        pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(kept.nodes));
+        raise_to(&horizon->least_us, static_cast<uint64_t>(floors.least_us));
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            const Stamp floor = floor_at_start(stamp_of_number(durable.stamp[kind]), durable.origin,
-                                               here, wall_us(), reach_us());
             uint64_t unloaded = 0;
             pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded,
-                                           static_cast<uint64_t>(floor));
+                                           static_cast<uint64_t>(floors.stamp[kind]));
             uint64_t bound = 0;
             pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
                                            pg_atomic_read_u64(&horizon->floor[kind]));
@@ -113,20 +101,43 @@ Loaded load(Horizon* horizon)
     return replacing ? Loaded::replacing : known ? Loaded::yes : Loaded::lost;
 }
 
-// Lets `alter` alter the numbers and the floors, makes them durable, and publishes them. False when
-// they are not published, because this transaction replaces the state, or nothing is loaded.
+struct Changed {
+    bool published;
+    int64_t wait_us; // until the file of the server can reach further; 0: it does
+};
+static_assert(is_plain<Changed>);
+
+// Makes the file of the server say what the database is about to rely on. What lies below a floor
+// is not relied on.
+int64_t cover(Horizon* horizon, const Stamped& stamped, bool at_once, int64_t now_us)
+{
+    Stamped wanted{};
+    wanted.reach_us = stamped.reach_us;
+    wanted.nodes = stamped.nodes;
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        const auto stamp = stamp_of_number(stamped.stamp[kind]);
+        if (stamp > published_floor(horizon, kind)) {
+            take_stamp(&wanted, kind, stamp);
+        }
+    }
+    return server_cover(wanted, at_once, now_us, settings.max_ahead_us);
+}
+
+// Lets `alter` alter the numbers and the floors, makes them durable, and publishes them as far as
+// the file of the server reaches, which `at_once` makes reach all of it. They are not published
+// when this transaction replaces the state, or nothing is loaded.
 //
 // A floor is published before its page is written, because any session that extends publishes the
 // bound that it finds on the page; and it moves the bound in any case, because sessions look at the
 // floor only when the bound has moved.
 template <typename Alter>
-bool change(Horizon* horizon, Alter alter)
+Changed change(Horizon* horizon, bool at_once, Alter alter)
 {
     const bool loaded = is_loaded(horizon);
     Stamp bound[horizon_kinds] = {};
     Oid file = InvalidOid;
     bool other_file = false;
-    const Origin here = durable_origin_here();
+    const Origin here = server_origin(true);
     const DurableChange made = durable_change([&](const DurablePage& page, Durable& durable) {
         const Durable before = durable;
         Stamp floor[horizon_kinds] = {};
@@ -137,7 +148,7 @@ bool change(Horizon* horizon, Alter alter)
             bound[kind] = published_bound(horizon, kind);
             known[kind] = known_stamp(horizon, kind);
             // A file that says more than is known says what a restore put there.
-            const auto stamp = stamp_of_number(before.stamp[kind]);
+            const auto stamp = stamp_of_number(before.stamped.stamp[kind]);
             floor[kind] = other_file && stamp > known[kind] ? stamp : no_stamp;
         }
         alter(durable, floor);
@@ -146,15 +157,21 @@ bool change(Horizon* horizon, Alter alter)
             return;
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            Stamp stamp = std::max(stamp_of_number(durable.stamp[kind]), known[kind]);
+            Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
                 stamp = raised_stamp(stamp, known[kind], floor[kind]);
                 if (loaded) {
                     raise_stamp(&horizon->floor[kind], floor[kind]);
                 }
             }
-            Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamp[kind]));
-            durable.stamp[kind] = stamp_number(stamp);
+            Assert(stamp >= known[kind] &&
+                   stamp >= stamp_of_number(before.stamped.stamp[kind]));
+            take_stamp(&durable.stamped, kind, stamp);
+        }
+        if (loaded) {
+            raise_to(&horizon->least_us, static_cast<uint64_t>(durable.stamped.least_us));
+            durable.stamped.least_us =
+                static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
         }
         if (loaded || before.lost != 0) {
             durable.origin = here; // otherwise the next one who loads it allows for what is missed
@@ -163,23 +180,29 @@ bool change(Horizon* horizon, Alter alter)
     if (made.durable.lost != 0) {
         throw_state_lost();
     }
-    const bool published = loaded && !(other_file && durable_may_go_back(made.page));
-    for (int kind = 0; published && kind < horizon_kinds; kind++) {
-        const auto stamp = stamp_of_number(made.durable.stamp[kind]);
+    Changed changed{loaded && !(other_file && durable_may_go_back(made.page)), 0};
+    if (changed.published) {
+        changed.wait_us = cover(horizon, made.durable.stamped, at_once, wall_us());
+        pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
+    }
+    for (int kind = 0; changed.published && kind < horizon_kinds; kind++) {
+        const Stamp reached = std::max(server_bound(kind), published_floor(horizon, kind));
+        const Stamp stamp =
+            std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
         if (stamp > bound[kind]) {
             Assert(durable_is_flushed(made.page));
             raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
             raise_stamp(&horizon->bound[kind], stamp);
         }
     }
-    if (published) {
+    if (changed.published) {
         pg_atomic_write_u32(&horizon->file, file);
     }
     durable_close(made.page);
     if (made.changed) {
         count(Counter::extensions);
     }
-    return published;
+    return changed;
 }
 
 void refuse_where_replaced()
@@ -203,26 +226,42 @@ void withdraw_bounds(Horizon* horizon)
     }
 }
 
-// Makes ids begin past the stamp that `floor_of` gives for each kind. A transaction that replaces
-// the state cannot publish a bound for it, so it withdraws the one that sessions have: they may go
-// on only when it has ended.
+// Makes ids begin past the stamp that `floor_of` gives for each kind, and past `least_us` whatever
+// their back count. A transaction that replaces the state cannot publish a bound for it, so it
+// withdraws the one that sessions have: they may go on only when it has ended.
 template <typename FloorOf>
-void raise(FloorOf floor_of)
+void raise(int64_t least_us, FloorOf floor_of)
 {
     refuse_in_recovery();
     Horizon* horizon = shared_horizon();
     (void)load(horizon);
-    const bool published = change(horizon, [&](Durable& durable, Stamp* floor) {
+    const Changed changed = change(horizon, true, [&](Durable& durable, Stamp* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const Stamp latest =
-                std::max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
+                std::max(stamp_of_number(durable.stamped.stamp[kind]), known_stamp(horizon, kind));
             floor[kind] = std::max(floor[kind], floor_of(kind, latest));
         }
+        durable.stamped.least_us = std::max(durable.stamped.least_us, least_us);
         durable.lost = 0;
     });
-    if (!published && is_loaded(horizon)) {
+    if (!changed.published && is_loaded(horizon)) {
         withdraw_bounds(horizon);
     }
+}
+
+[[noreturn]] void throw_same_node(uint32_t node, uint64_t nodes)
+{
+    uint32_t other = 0;
+    while (other < 63 && (nodes & bit_of_node(other)) != 0) {
+        other++;
+    }
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("node %u may have made the ids that lie ahead of the clock", node),
+            errdetail("With a lower horizon it would make them again."),
+            errhint("Give the server a node that made no ids here, in a session that has made an "
+                    "id: ALTER SYSTEM SET flakeid.node = %u; If none of those ids was stored or "
+                    "given away: SELECT flakeid.repair_horizon(none_kept => true);",
+                    other));
 }
 
 } // namespace
@@ -239,6 +278,13 @@ void refuse_in_recovery()
 void horizon_init()
 {
     shared.add();
+    server_horizon_init();
+}
+
+int64_t published_least_us(Horizon* horizon)
+{
+    return std::max(static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)),
+                    server_least_us());
 }
 
 Horizon* shared_horizon()
@@ -279,49 +325,73 @@ Horizon* horizon_attach()
         break;
     case Loaded::replacing:
         throw_state_replaced();
-    case Loaded::lost:
-        throw_state_lost();
+    case Loaded::lost: {
+        Durable durable;
+        (void)durable_look(&durable);
+        throw_state_lost(durable.format);
+    }
     }
     return horizon;
+}
+
+void horizon_admit(Horizon* horizon, uint32_t node)
+{
+    const uint64_t bit = bit_of_node(node);
+    if ((pg_atomic_read_u64(&horizon->nodes) & bit) != 0 && server_has_node(node)) {
+        return;
+    }
+    const Changed changed = change(horizon, true, [&](Durable& durable, Stamp*) {
+        durable.stamped.nodes |= static_cast<int64_t>(bit);
+    });
+    if (!changed.published) {
+        throw_state_replaced();
+    }
 }
 
 int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t now_us)
 {
     observe_clock();
     check_leap(now_us);
-    const Stamp wanted = wanted_stamp(needed, now_us, settings.max_ahead_us);
+    const Stamp wanted =
+        wanted_stamp(needed, now_us, settings.max_ahead_us, server_spared_until_us());
     int64_t wait_us = 0;
-    const bool published = change(horizon, [&](Durable& durable, Stamp*) {
+    const Changed changed = change(horizon, false, [&](Durable& durable, Stamp*) {
         const auto last = static_cast<Steady>(pg_atomic_read_u64(&horizon->extended_at[kind]));
-        const Extension next =
-            extension(stamp_of_number(durable.stamp[kind]), published_bound(horizon, kind), needed,
-                      wanted, last == steady_past ? -1 : steady_now() - last);
-        durable.stamp[kind] = stamp_number(next.stamp);
+        const Extension next = extension(stamp_of_number(durable.stamped.stamp[kind]),
+                                         published_bound(horizon, kind), needed, wanted,
+                                         last == steady_past ? -1 : steady_now() - last);
+        take_stamp(&durable.stamped, kind, next.stamp);
+        durable.stamped.reach_us = std::max(durable.stamped.reach_us, settings.max_ahead_us);
         wait_us = next.wait_us;
     });
-    if (!published) {
+    if (!changed.published) {
         throw_state_replaced();
     }
-    return wait_us;
+    return published_bound(horizon, kind) < needed ? std::max(wait_us, changed.wait_us) : 0;
 }
 
 void horizon_raise(int64_t us)
 {
     refuse_where_replaced();
-    raise([&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
+    raise(us, [&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
 }
 
 void horizon_restore(HorizonKind kind, Stamp stamp)
 {
     // A rollback that undoes this undoes the rows that came with it too.
-    raise([&](int of, Stamp) { return of == kind ? stamp : no_stamp; });
+    raise(stamp_us(stamp), [&](int of, Stamp) {
+        return of == kind             ? stamp
+               : of == plain_horizon ? stamp_of(0, stamp_us(stamp))
+                                      : no_stamp;
+    });
 }
 
-bool horizon_repair(int64_t now_us)
+bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, bool none_kept)
 {
     Horizon* horizon = horizon_attach();
     const int64_t right_us = now_us + settings.max_ahead_us;
-    bool ahead = false;
+    const Stamped server = server_remembers();
+    bool ahead = server.latest_us > right_us || server.least_us > right_us;
     for (int kind = 0; kind < horizon_kinds; kind++) {
         ahead = ahead || stamp_us(known_stamp(horizon, kind)) > right_us;
     }
@@ -329,22 +399,34 @@ bool horizon_repair(int64_t now_us)
         return false;
     }
     refuse_where_replaced();
+    const uint64_t nodes =
+        static_cast<uint64_t>(server.nodes) | pg_atomic_read_u64(&horizon->nodes);
+    for (uint32_t node = first_node; node <= last_node && node - first_node < 64; node++) {
+        if (!none_kept && (nodes & bit_of_node(node)) != 0) {
+            throw_same_node(node, nodes);
+        }
+    }
     // Shuts out whoever extends; nobody else has a lock on the state.
     const DurableChange made = durable_change(
         [&](const DurablePage&, Durable& durable) {
+            Stamped& stamped = durable.stamped;
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
-                const Stamp stamp =
-                    std::max(stamp_of_number(durable.stamp[kind]), known_stamp(horizon, kind));
-                durable.stamp[kind] = stamp_number(repaired_stamp(stamp, right_us));
+                const Stamp stamp = std::max(stamp_of_number(stamped.stamp[kind]),
+                                             known_stamp(horizon, kind));
+                stamped.stamp[kind] = stamp_number(repaired_stamp(stamp, right_us));
             }
+            stamped.latest_us = std::min(stamped.latest_us, right_us);
+            stamped.least_us = std::min(stamped.least_us, right_us);
         },
         AccessExclusiveLock);
     if (made.durable.lost != 0) {
         throw_state_lost();
     }
     Assert(durable_is_flushed(made.page));
+    server_repair(right_us);
+    pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        const auto stamp = static_cast<uint64_t>(made.durable.stamp[kind]);
+        const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
         pg_atomic_write_u64(&horizon->floor[kind], stamp);
         pg_atomic_write_u64(&horizon->bound[kind], stamp);
     }
@@ -353,12 +435,15 @@ bool horizon_repair(int64_t now_us)
     return true;
 }
 
-bool horizon_remembered(int64_t* stamp)
+bool horizon_remembered(Stamped* stamped)
 {
     Horizon* horizon = shared_horizon();
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        stamp[kind] = std::max(stamp[kind], stamp_number(known_stamp(horizon, kind)));
+        take_stamp(stamped, kind, known_stamp(horizon, kind));
     }
+    stamped->least_us = std::max(stamped->least_us,
+                                 static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)));
+    stamped->nodes |= static_cast<int64_t>(pg_atomic_read_u64(&horizon->nodes));
     return is_loaded(horizon);
 }
 

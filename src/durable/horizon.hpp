@@ -5,6 +5,9 @@
 // extension: WAL record, unlock the page, flush, and only then raise the shared bound. Whoever
 // reads the page flushes up to its LSN before trusting it.
 //
+// A bound is published no further than the horizon of the server (server_horizon.hpp) reaches, which
+// holds for all databases.
+//
 // A bound is good for the file that it was flushed to. Whoever extends looks at the file. Another
 // one, as after VACUUM FULL, is taken over first. One that a rollback would take away again is
 // written but not relied on, as long as an older state may come back in its place.
@@ -23,8 +26,10 @@ struct alignas(64) Horizon {
     pg_atomic_uint64 bound[horizon_kinds];
     pg_atomic_uint64 floor[horizon_kinds];
     pg_atomic_uint64 extended_at[horizon_kinds]; // Steady
+    pg_atomic_uint64 nodes;                      // Stamped::nodes, as far as it is durable
+    pg_atomic_uint64 least_us;                   // Stamped::least_us
 };
-static_assert(sizeof(Horizon) == 64, "a horizon is one cache line");
+static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
 
 void horizon_init();
 
@@ -38,6 +43,9 @@ inline Stamp published_floor(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
 }
 
+// Before this moment no id of a layout with back is stamped, whatever its count.
+int64_t published_least_us(Horizon* horizon);
+
 // An error where ids cannot be made because the server is a standby.
 void refuse_in_recovery();
 
@@ -46,6 +54,9 @@ Horizon* shared_horizon();
 
 // The entry of the current database with its floor and bound loaded. An error during recovery.
 Horizon* horizon_attach();
+
+// Remembers durably that this node makes ids here. Nothing is issued from it before.
+void horizon_admit(Horizon* horizon, uint32_t node);
 
 // Extends the bound so that `needed` may be issued. Returns 0 when the bound may have moved, or how
 // many microseconds from now an extension is possible again.
@@ -58,11 +69,12 @@ void horizon_raise(int64_t us);
 void horizon_restore(HorizonKind kind, Stamp stamp);
 
 // Lowers a horizon that lies further ahead than flakeid.max_ahead to just that; false when none
-// does. What was stamped after it is forgotten.
-bool horizon_repair(int64_t now_us);
+// does. What was stamped after it is forgotten, which is right when the nodes that make ids from
+// now on made none meanwhile, or when `none_kept`: an error where neither is known.
+bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, bool none_kept);
 
-// Raises the stamps to what the server remembers of them; false when it remembers nothing.
-bool horizon_remembered(int64_t* stamp);
+// Raises `stamped` to what the server remembers of this database; false when it remembers nothing.
+bool horizon_remembered(Stamped* stamped);
 
 static_assert(is_plain<Horizon>);
 

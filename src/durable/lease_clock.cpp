@@ -3,6 +3,7 @@
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
 #include "durable/durable.hpp"
+#include "durable/server_horizon.hpp"
 
 extern "C" {
 #include "common/hashfn.h"
@@ -15,13 +16,24 @@ namespace {
 // The clock is written down when it has gone on by this much.
 constexpr int64_t written_every_us = us_per_s;
 
+void refuse_in_recovery()
+{
+    if (RecoveryInProgress()) {
+        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                errmsg("cannot hand out leases during recovery"),
+                errhint("Connect to the primary: target_session_attrs=read-write."));
+    }
+}
+
 // A number for system, timeline, files and database. A promotion changes the timeline before the
 // control file says so.
 int64_t lease_origin_here()
 {
-    const Origin here = durable_origin_here();
+    refuse_in_recovery();
+    // A file that was lost has another life, which the leases' origin tells.
+    const Origin here = server_origin(false);
     const uint64_t parts[] = {GetSystemIdentifier(), static_cast<uint64_t>(here.timeline),
-                              static_cast<uint64_t>(here.place), MyDatabaseId};
+                              static_cast<uint64_t>(here.life), MyDatabaseId};
     return static_cast<int64_t>(
         hash_bytes_extended(reinterpret_cast<const unsigned char*>(parts), sizeof parts, 0) >> 1 |
         1);
@@ -31,11 +43,7 @@ int64_t lease_origin_here()
 template <typename Alter>
 Durable change(Alter alter)
 {
-    if (RecoveryInProgress()) {
-        ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-                errmsg("cannot hand out leases during recovery"),
-                errhint("Connect to the primary: target_session_attrs=read-write."));
-    }
+    refuse_in_recovery();
     const DurableChange change =
         durable_change([&](const DurablePage&, Durable& durable) { alter(durable); });
     durable_close(change.page);

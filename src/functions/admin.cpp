@@ -3,6 +3,8 @@
 #include "durable/clock_watch.hpp"
 #include "durable/horizon.hpp"
 #include "server/messages.hpp"
+#include "settings/node.hpp"
+#include "settings/settings.hpp"
 
 using namespace flakeid;
 
@@ -20,8 +22,14 @@ FLAKEID_FUNCTION(flakeid_raise_horizon)
 
 FLAKEID_FUNCTION(flakeid_repair_horizon)
 {
-    (void)fcinfo;
-    return BoolGetDatum(horizon_repair(wall_us()));
+    require_good_settings();
+    require_good_node();
+    const NodeSpan span = configured_span(settings.layout);
+    const bool none_kept = PG_GETARG_BOOL(0);
+    // Where nobody knows the node, all may have been in use.
+    return BoolGetDatum(span.problem == nullptr
+                            ? horizon_repair(wall_us(), span.first, span.last, none_kept)
+                            : horizon_repair(wall_us(), 0, UINT32_MAX, none_kept));
 }
 
 FLAKEID_FUNCTION(flakeid_accept_clock)

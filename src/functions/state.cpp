@@ -7,6 +7,7 @@
 #include "durable/horizon.hpp"
 #include "durable/lease_clock.hpp"
 #include "durable/fingerprints.hpp"
+#include "durable/server_horizon.hpp"
 
 extern "C" {
 #include "catalog/pg_authid_d.h"
@@ -78,10 +79,11 @@ FLAKEID_FUNCTION(flakeid_state_now)
     if (!creating_extension) {
         known = durable_look(&durable);
     }
-    const bool remembered = horizon_remembered(durable.stamp);
+    durable.format = durable_format;
+    const bool remembered = horizon_remembered(&durable.stamped);
     durable.lost = durable.lost != 0 || !(known || remembered);
     if (!known || creating_extension) {
-        durable.origin = durable_origin_here();
+        durable.origin = server_origin(!creating_extension);
     }
     if (!known) {
         durable.lease_rest_us = wall_us();
@@ -107,8 +109,9 @@ FLAKEID_FUNCTION(flakeid_dumped)
             tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
         }
     };
-    row(plain_name, durable.stamp[plain_horizon]);
-    row(back_name, durable.stamp[back_horizon]);
+    // Any layout may be another one where the dump is restored.
+    row(plain_name, durable.stamped.latest_us);
+    row(back_name, durable.stamped.stamp[back_horizon]);
     row(hold_name, durable.lease_hold_s);
     // They let one try guesses of a weak secret.
     const bool dumps_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_DATA);

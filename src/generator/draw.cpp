@@ -3,6 +3,7 @@
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
 #include "server/messages.hpp"
+#include "durable/server_horizon.hpp"
 #include "generator/refusals.hpp"
 #include "settings/settings.hpp"
 #include "server/shared.hpp"
@@ -153,10 +154,11 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         wait_us = g.tick.start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
         const int64_t longest = settings.max_ahead_us + wait_margin_us;
         const int64_t waited = waiting.us();
-        // The first tick after the horizon, as after a promotion, is waited for in any case.
-        const bool first = d.word <= g.limits.first && wait_us <= max_generated_tick_us;
-        if ((settings.when_ahead == WhenAhead::error && !first) || wait_us > longest ||
-            waited > longest) {
+        // The first tick after a start, as after a promotion, is waited for in any case.
+        const bool first = (d.word <= g.limits.first || word_tick(g.shape, d.word) <= g.limits.least) &&
+                           wait_us <= server_longest_wait_us();
+        if (!first && (settings.when_ahead == WhenAhead::error || wait_us > longest ||
+                       waited > longest)) {
             throw_ahead(g, d.word, now_us);
         }
         wait_us = std::max<int64_t>(wait_us, 1);

@@ -11,6 +11,11 @@
 #include "settings/settings.hpp"
 #include "settings/shared_node.hpp"
 #include "lease/worker.hpp"
+#include "durable/server_horizon.hpp"
+
+extern "C" {
+#include "common/hashfn.h"
+}
 
 namespace flakeid {
 
@@ -67,6 +72,11 @@ void set_limits(Generator& g, Stamp bound)
     if (tick_of_us(g.layout, stamp_us(floor)) < 0 && stamp_back(floor) <= g.shape.max_back) {
         g.limits.first = word_of(g.shape, stamp_back(floor), Tick{0}, 0);
     }
+    if (g.shape.has_back) {
+        // The first tick that begins after that moment.
+        const int64_t least = tick_of_us(g.layout, published_least_us(g.horizon)) + 1;
+        g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
+    }
     g.after_floor = g.limits.first;
     g.limits.last = last_at(bound, stamp_us(bound));
     g.limits.reserved = last_at(bound, stamp_us(bound) - spared_us);
@@ -106,6 +116,9 @@ void set_clock(Generator& g, int64_t now_us)
 void set_slot(Generator& g, uint32_t node, Slot* slot)
 {
     Assert(node <= g.layout.max_node && (slot->node == node || slot == &no_slot));
+    if (slot != &no_slot) {
+        horizon_admit(g.horizon, node);
+    }
     g.slot = slot;
     g.node = node;
     g.node_bits = place_node(g.layout, node);
@@ -117,6 +130,14 @@ void set_slot(Generator& g, uint32_t node, Slot* slot)
 Word first_word(const Generator& g)
 {
     return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease.first_tick, 0);
+}
+
+// Tells layouts apart that count set-backs.
+int64_t counter_of(const Layout& layout)
+{
+    const SlotKey key = slot_key(layout, 0);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&key);
+    return static_cast<int64_t>(hash_bytes_extended(bytes, sizeof key, 0) >> 1 | 1);
 }
 
 // Wants the lease of a node. False when `or_none` and all are taken.
@@ -200,6 +221,11 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         refuse_ids_of_settings(g);
     }
     g.horizon = horizon_attach();
+    if (g.shape.has_back) {
+        server_counted_by(counter_of(g.layout));
+    }
+    g.limits.least = Tick{0};
+    g.limits.start_ahead = static_cast<uint64_t>(server_longest_wait_us() / g.layout.tick_us) + 1;
     g.bound = no_stamp;
     g.tick.end_us = g.tick.start_us = 0;
     g.tick.coarse_end_us = 0;

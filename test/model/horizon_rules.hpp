@@ -118,9 +118,16 @@ protected:
             return to_publish(least_stamp);
         }
         if (is(Mutation::no_clock_margin)) {
-            return to_publish(floor_at_start(kept, wrote, here, 0, 0));
+            return to_publish(begins(kept, kind, moved ? 1 : 0));
         }
-        return to_publish(floor_at_start(kept, wrote, here, now_us, reach_us));
+        return to_publish(begins(kept, kind, moved ? now_us + reach_us : 0));
+    }
+
+    static Stamp begins(Stamp kept, int kind, int64_t apart_us)
+    {
+        Stamped stamped{};
+        take_stamp(&stamped, kind, kept);
+        return floors_at_start(stamped, apart_us).stamp[kind];
     }
 
     int clock_of(const State& state) const

@@ -9,7 +9,6 @@ namespace {
 
 constexpr int64_t now_us = INT64_C(1790000000) * us_per_s;
 constexpr int64_t reach_us = 5 * us_per_s;
-constexpr Origin here{3, 77};
 constexpr int64_t never = -1;
 
 // Stamps of all sizes, near the times above and anywhere.
@@ -52,36 +51,104 @@ TEST(Stamp, IsLaterWithALargerBackCount)
     EXPECT_LT(stamp_of(1, now_us), stamp_of(1, now_us + 1));
 }
 
-TEST(FloorAtStart, IsWhatWasKeptWhereTheSameServerGoesOn)
+// What may have been stamped, at random.
+Stamped random_stamped(Random& random)
+{
+    Stamped stamped{};
+    take_stamp(&stamped, plain_horizon, stamp_of(0, stamp_us(random_stamp(random))));
+    take_stamp(&stamped, back_horizon, random_stamp(random));
+    stamped.latest_us =
+        std::max(stamped.latest_us, stamp_us(random_stamp(random))); // of an earlier back count
+    return stamped;
+}
+
+TEST(FloorsAtStart, ArePastWhatWasStampedWhereTheSameServerGoesOn)
 {
     Random random(2);
     for (int i = 0; i < 100000; i++) {
-        const Stamp kept = random_stamp(random);
-        ASSERT_EQ(floor_at_start(kept, here, here, now_us, reach_us), kept);
+        const Stamped kept = random_stamped(random);
+        const Floors floors = floors_at_start(kept, 0);
+        ASSERT_EQ(floors.stamp[plain_horizon], std::max(stamp_of(0, kept.latest_us), least_stamp))
+            << "past the moments of every kind";
+        ASSERT_EQ(floors.stamp[back_horizon],
+                  std::max(stamp_of_number(kept.stamp[back_horizon]), least_stamp))
+            << "no further, so that a count serves where the clock was set back";
+        ASSERT_EQ(floors.least_us, kept.stamp[plain_horizon]);
     }
 }
 
-TEST(FloorAtStart, IsNeverNone)
+TEST(FloorsAtStart, RememberTheLeastMomentOfAnEarlierStart)
 {
-    EXPECT_GT(floor_at_start(no_stamp, here, here, now_us, reach_us), no_stamp);
-    EXPECT_GT(floor_at_start(no_stamp, {1, 1}, here, 0, 0), no_stamp);
+    Stamped kept{};
+    kept.least_us = now_us;
+    EXPECT_EQ(floors_at_start(kept, 0).least_us, now_us);
 }
 
-TEST(FloorAtStart, ElsewhereLiesPastAllThatMayBeMissing)
+TEST(FloorsAtStart, AreNeverNone)
+{
+    const Floors floors = floors_at_start(Stamped{}, 0);
+    EXPECT_EQ(floors.stamp[plain_horizon], least_stamp);
+    EXPECT_EQ(floors.stamp[back_horizon], least_stamp);
+    EXPECT_EQ(floors.least_us, 0);
+}
+
+TEST(FloorsAtStart, ElsewhereLiePastAllThatMayBeMissing)
 {
     Random random(3);
-    for (const Origin wrote : {Origin{2, 77}, Origin{3, 78}, Origin{0, 0}}) {
-        ASSERT_FALSE(same_origin(wrote, here));
-        for (int i = 0; i < 100000; i++) {
-            const Stamp kept = random_stamp(random);
-            const Stamp floor = floor_at_start(kept, wrote, here, now_us, reach_us);
-            ASSERT_GE(floor, kept);
-            ASSERT_EQ(stamp_back(floor), stamp_back(kept));
-            ASSERT_GE(stamp_us(floor), now_us + reach_us);
-            const int64_t missed = stamp_us(kept) + extension_us + max_generated_tick_us;
-            ASSERT_GE(stamp_us(floor), std::min(missed, last_stamp_us));
+    const int64_t apart = apart_us(now_us, reach_us);
+    EXPECT_EQ(apart, now_us + reach_us + allowed_behind_us);
+    for (int i = 0; i < 100000; i++) {
+        const Stamped kept = random_stamped(random);
+        const Floors floors = floors_at_start(kept, apart);
+        const int64_t missed = kept.latest_us + extension_us + max_generated_tick_us;
+        for (const Stamp stamp : floors.stamp) {
+            ASSERT_GE(stamp_us(stamp), std::min(std::max(missed, apart), last_stamp_us));
         }
+        ASSERT_GE(floors.least_us, std::max(missed, apart)) << "whatever counts were used";
+        ASSERT_EQ(stamp_back(floors.stamp[back_horizon]),
+                  stamp_back(stamp_of_number(kept.stamp[back_horizon])));
     }
+}
+
+TEST(FloorsAtStart, OfAnUnknownServerLieWithinItsReach)
+{
+    EXPECT_EQ(apart_us(now_us, 0), now_us + least_reach_us + allowed_behind_us);
+    EXPECT_EQ(floors_at_start(Stamped{}, now_us).stamp[plain_horizon], stamp_of(0, now_us));
+}
+
+TEST(Stamped, MergedSaysWhatBothSay)
+{
+    Random random(12);
+    for (int i = 0; i < 10000; i++) {
+        Stamped a = random_stamped(random), b = random_stamped(random);
+        a.nodes = 5, b.nodes = 6, a.reach_us = i, b.reach_us = reach_us;
+        const Stamped both = merged(a, b);
+        for (const Stamped& one : {a, b}) {
+            ASSERT_GE(both.stamp[plain_horizon], one.stamp[plain_horizon]);
+            ASSERT_GE(both.stamp[back_horizon], one.stamp[back_horizon]);
+            ASSERT_GE(both.latest_us, one.latest_us);
+            ASSERT_GE(both.reach_us, one.reach_us);
+            ASSERT_EQ(both.nodes & one.nodes, one.nodes);
+        }
+        ASSERT_TRUE(both.latest_us == a.latest_us || both.latest_us == b.latest_us);
+    }
+}
+
+TEST(WantedStamp, GoesAsFarAsAStartSpares)
+{
+    const Stamp needed = stamp_of(0, now_us + reach_us);
+    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us), needed);
+    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us, now_us + reach_us + us_per_s),
+              stamp_of(0, now_us + reach_us + us_per_s));
+    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us, now_us + us_per_day),
+              stamp_of(0, now_us + reach_us + extension_us));
+}
+
+TEST(ServerReach, IsASecondFurtherWithinMaxAhead)
+{
+    EXPECT_EQ(server_reach_us(now_us, now_us, reach_us), now_us + us_per_s);
+    EXPECT_EQ(server_reach_us(now_us + reach_us, now_us, reach_us), now_us + reach_us);
+    EXPECT_EQ(server_reach_us(now_us + us_per_day, now_us, reach_us), now_us + us_per_day);
 }
 
 TEST(WantedStamp, ReachesWhatIsNeededAndNoFurtherThanItMay)

@@ -1,0 +1,32 @@
+// Small files of flakeid's own in the data directory, which WAL does not carry. Nothing here raises
+// an error or looks for interrupts: every function returns 0 or an errno. The simulation has
+// functions of its own in their place.
+#pragma once
+
+#include "core/record.hpp"
+
+#include <cstddef>
+
+namespace flakeid {
+
+// Makes a file of that size where there is none, so that it outlives a crash. What is there stays.
+int disk_make(const char* file, size_t size);
+
+// True when the folder of these files is there, which the first of them makes.
+bool disk_used();
+
+// Reads the file from its beginning on, and what the file system says of it. What it lacks is zero.
+// ENOENT: there is none.
+int disk_read(const char* file, void* to, size_t size, FileFacts* facts);
+
+int disk_facts(const char* file, FileFacts* facts);
+
+// Dates the file to this moment, by the clock of the file system.
+int disk_touch(const char* file);
+
+int disk_write(const char* file, size_t at, const void* from, size_t size);
+
+// Returns when all that was written, and the date, outlive a crash.
+int disk_flush(const char* file);
+
+} // namespace flakeid

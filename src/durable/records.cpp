@@ -1,0 +1,66 @@
+#include "durable/records.hpp"
+
+namespace flakeid {
+
+namespace {
+
+constexpr int most_attempts = 5;
+
+} // namespace
+
+void records_create(Records* shared)
+{
+    pg_atomic_init_u64(&shared->era, 0);
+    for (pg_atomic_uint32* word :
+         {&shared->taken, &shared->fresh, &shared->next, &shared->newest}) {
+        pg_atomic_init_u32(word, 0);
+    }
+}
+
+int records_take(Records* shared)
+{
+    for (int attempt = 0; attempt < 2 * record_count; attempt++) {
+        const auto place =
+            static_cast<int>(pg_atomic_fetch_add_u32(&shared->next, 1) % record_count);
+        const uint32_t bit = 1u << place;
+        if (pg_atomic_read_u32(&shared->newest) == static_cast<uint32_t>(place) + 1 ||
+            (pg_atomic_fetch_or_u32(&shared->taken, bit) & bit) != 0) {
+            continue;
+        }
+        pg_memory_barrier();
+        if (pg_atomic_read_u32(&shared->newest) != static_cast<uint32_t>(place) + 1) {
+            return place;
+        }
+        records_give_back(shared, place);
+    }
+    return -1;
+}
+
+void records_give_back(Records* shared, int place)
+{
+    pg_write_barrier();
+    pg_atomic_fetch_and_u32(&shared->taken, ~(1u << place));
+}
+
+// A session that is interrupted between the two dates writes again.
+int records_put(const char* file, int place, Record* record)
+{
+    FileFacts before{}, after{};
+    int result = 0;
+    for (int attempt = 0; attempt < most_attempts; attempt++) {
+        result = disk_touch(file);
+        result = result != 0 ? result : disk_facts(file, &before);
+        if (result != 0) {
+            return result;
+        }
+        seal_record(record, before);
+        result = disk_write(file, static_cast<size_t>(place) * record_size, record, record_size);
+        result = result != 0 ? result : disk_facts(file, &after);
+        if (result != 0 || after.modified_ns - before.modified_ns <= record_lag_ns / 2) {
+            return result;
+        }
+    }
+    return result;
+}
+
+} // namespace flakeid

@@ -1,0 +1,81 @@
+// A file of records (core/record.hpp) that sessions write without waiting for each other.
+//
+// Each write takes a place of its own and gives it back when it is done: whoever is stopped in
+// between holds back nobody, and overwrites nothing when he goes on. So the records that count are
+// all of the latest era together, and whoever reads them merges them.
+#pragma once
+
+#include "core/record.hpp"
+#include "durable/disk.hpp"
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+// What sessions share of such a file. All of it is atomic, and 0 in the beginning.
+struct Records {
+    pg_atomic_uint64 era;    // of the records that are written
+    pg_atomic_uint32 taken;  // bit n: place n is being written
+    pg_atomic_uint32 fresh;  // bit n: place n was written since the start of the server
+    pg_atomic_uint32 next;   // a counter: where to look for a place
+    pg_atomic_uint32 newest; // 1 + the place of the record that was flushed last
+};
+
+void records_create(Records* shared);
+
+// Takes a place that nobody else writes, and not the newest; -1 where there is none.
+int records_take(Records* shared);
+void records_give_back(Records* shared, int place);
+
+// Writes one record there; it is not flushed.
+int records_put(const char* file, int place, Record* record);
+
+// Writes a record of the current era that `fill` fills with the body, and flushes it. Returns 0 or
+// an errno. Where the file was not this server's own, or there was none, all other records are
+// replaced first.
+template <typename Fill>
+int records_write(const char* file, Records* shared, Fill fill)
+{
+    for (;;) {
+        const uint64_t era = pg_atomic_read_u64(&shared->era);
+        Record record{};
+        auto put = [&](int place) {
+            fill(&record);
+            record.head.era = era;
+            const int result = records_put(file, place, &record);
+            if (result == 0) {
+                pg_atomic_fetch_or_u32(&shared->fresh, 1u << place);
+            }
+            return result;
+        };
+        int result = 0;
+        for (int place = 0; place < record_count && result == 0; place++) {
+            const uint32_t bit = 1u << place;
+            if ((pg_atomic_read_u32(&shared->fresh) & bit) == 0 &&
+                (pg_atomic_fetch_or_u32(&shared->taken, bit) & bit) == 0) {
+                // Nobody else writes here, and whoever did so since the start is seen.
+                pg_memory_barrier();
+                if ((pg_atomic_read_u32(&shared->fresh) & bit) == 0) {
+                    result = put(place);
+                }
+                records_give_back(shared, place);
+            }
+        }
+        const int place = result == 0 ? records_take(shared) : -1;
+        if (place < 0) {
+            return result != 0 ? result : EBUSY;
+        }
+        result = put(place);
+        result = result != 0 ? result : disk_flush(file);
+        if (result == 0) {
+            pg_atomic_write_u32(&shared->newest, static_cast<uint32_t>(place) + 1);
+        }
+        records_give_back(shared, place);
+        if (result != 0 || pg_atomic_read_u64(&shared->era) == era) {
+            return result;
+        }
+    }
+}
+
+static_assert(is_plain<Records>);
+
+} // namespace flakeid

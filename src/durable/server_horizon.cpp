@@ -1,0 +1,439 @@
+#include "durable/server_horizon.hpp"
+
+#include "durable/records.hpp"
+#include "server/clock.hpp"
+#include "server/messages.hpp"
+#include "server/shared.hpp"
+#include "settings/settings.hpp"
+
+namespace flakeid {
+
+namespace {
+
+constexpr char file_name[] = "horizon";
+constexpr char shown_name[] = "flakeid/horizon";
+constexpr uint64_t body_format = 1;
+
+// Layouts of several kinds count set-backs in the same life of the server.
+constexpr int64_t several_counters = -1;
+
+// What a record says.
+struct Body {
+    uint64_t system; // identifier
+    Origin origin;
+    int64_t adopted_us; // when this life of the data directory began
+    Stamped stamped;
+    int64_t counter;
+};
+static_assert(is_plain<Body> && sizeof(Body) <= record_body_size);
+
+// Numbers that only rise, except that a repair lowers moments.
+struct Remembered {
+    pg_atomic_uint64 stamp[horizon_kinds];
+    pg_atomic_uint64 latest_us;
+    pg_atomic_uint64 least_us;
+    pg_atomic_uint64 reach_us;
+    pg_atomic_uint64 nodes;
+};
+
+struct ServerHorizon {
+    pg_atomic_uint32 loaded;
+    pg_atomic_uint32 kinds; // bit n: that kind was extended since the start
+    Records records;
+    // As load() found them, since the start
+    pg_atomic_uint64 life;
+    pg_atomic_uint64 timeline;
+    pg_atomic_uint64 adopted_us;
+    pg_atomic_uint64 floor[horizon_kinds];
+    pg_atomic_uint64 spared_until_us;
+    Remembered next;    // what the next record says
+    Remembered flushed; // what is in the file
+    pg_atomic_uint64 counter;
+    pg_atomic_uint32 counted; // `counter` is of this life
+    pg_atomic_uint64 written_at; // Steady: when somebody began to write
+};
+static_assert(is_plain<ServerHorizon>);
+
+void create(Remembered* numbers)
+{
+    for (pg_atomic_uint64* number :
+         {&numbers->stamp[plain_horizon], &numbers->stamp[back_horizon], &numbers->latest_us,
+          &numbers->reach_us, &numbers->nodes, &numbers->least_us}) {
+        pg_atomic_init_u64(number, 0);
+    }
+}
+
+void create(ServerHorizon* server)
+{
+    records_create(&server->records);
+    create(&server->next);
+    create(&server->flushed);
+    for (pg_atomic_uint32* word : {&server->loaded, &server->kinds, &server->counted}) {
+        pg_atomic_init_u32(word, 0);
+    }
+    for (pg_atomic_uint64* number :
+         {&server->life, &server->timeline, &server->adopted_us, &server->floor[plain_horizon],
+          &server->floor[back_horizon], &server->spared_until_us, &server->counter,
+          &server->written_at}) {
+        pg_atomic_init_u64(number, 0);
+    }
+}
+
+Shared<ServerHorizon, create> shared;
+
+uint64_t number_of(int64_t value)
+{
+    return static_cast<uint64_t>(value);
+}
+
+int64_t read(pg_atomic_uint64* number)
+{
+    return static_cast<int64_t>(pg_atomic_read_u64(number));
+}
+
+void raise(Remembered* to, const Stamped& stamped)
+{
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        raise_to(&to->stamp[kind], number_of(stamped.stamp[kind]));
+    }
+    raise_to(&to->latest_us, number_of(stamped.latest_us));
+    raise_to(&to->reach_us, number_of(stamped.reach_us));
+    raise_to(&to->least_us, number_of(stamped.least_us));
+    pg_atomic_fetch_or_u64(&to->nodes, number_of(stamped.nodes));
+}
+
+Stamped stamped_of(Remembered* from)
+{
+    return {{read(&from->stamp[plain_horizon]), read(&from->stamp[back_horizon])},
+            read(&from->latest_us),
+            read(&from->least_us),
+            read(&from->reach_us),
+            read(&from->nodes)};
+}
+
+[[noreturn]] void throw_file(int error, const char* what)
+{
+    errno = error;
+    ereport(ERROR, errcode_for_file_access(), errmsg("could not %s file \"%s\": %m", what, shown_name),
+            errdetail("It keeps how far ids of this server were stamped. No ids are made without "
+                      "it, and they go on as soon as it can be used."));
+}
+
+// flakeid.max_ahead of the database or the configuration, not what this session has set.
+int64_t reach_of_settings_us()
+{
+    return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
+}
+
+struct Contents {
+    bool own;
+    uint64_t era;
+    Body body; // all records of that era merged
+};
+static_assert(is_plain<Contents>);
+
+Contents contents_of(const Record (&records)[record_count], const FileFacts& facts)
+{
+    Contents found{};
+    found.era = era_of_records(records);
+    found.own = own_records(records, facts);
+    for (const Record& record : records) {
+        if (!is_sealed(record) || record.head.era != found.era) {
+            continue;
+        }
+        if (record.head.format != body_format) {
+            ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("file \"%s\" is of format " UINT64_FORMAT, shown_name,
+                           record.head.format),
+                    errdetail("This library knows format " UINT64_FORMAT ".", body_format),
+                    errhint("Install the later version of flakeid that this server had."));
+        }
+        Body body;
+        memcpy(&body, record.body, sizeof body);
+        const Body before = found.body;
+        found.body = body; // whose life it is, is the same in all of them
+        found.body.stamped = merged(before.stamped, body.stamped);
+        found.body.counter = before.counter == 0 || before.counter == body.counter ? body.counter
+                             : body.counter == 0 ? before.counter : several_counters;
+    }
+    found.own = found.own && found.body.system == GetSystemIdentifier() &&
+                found.body.origin.timeline == GetWALInsertionTimeLine();
+    return found;
+}
+
+void tell_of_copy(const Contents& found, bool missing)
+{
+    if (missing) {
+        ereport(LOG, errmsg("file \"%s\" is missing", shown_name),
+                errdetail("Ids begin past all that this server can have stamped."));
+    } else if (found.era == 0 || found.body.origin.timeline == GetWALInsertionTimeLine()) {
+        ereport(LOG, errmsg("the files of this server were copied, put back or changed since it made ids"),
+                errdetail("Ids begin past all that the server which they come from can have "
+                          "stamped."),
+                errhint("If that server goes on making ids, give this one another flakeid.node."));
+    }
+}
+
+int64_t new_life()
+{
+    uint64_t life = 0;
+    if (!pg_strong_random(&life, sizeof life)) {
+        ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not make a random number"));
+    }
+    return static_cast<int64_t>(life >> 1 | 1);
+}
+
+// Where several sessions load at once, the first one counts: nobody writes the file before
+// everything is published.
+void first_counts(pg_atomic_uint64* number, uint64_t value)
+{
+    uint64_t unloaded = 0;
+    pg_atomic_compare_exchange_u64(number, &unloaded, value);
+}
+
+void load(ServerHorizon* server, bool used)
+{
+    Record records[record_count];
+    FileFacts facts{};
+    const int result = disk_read(file_name, records, sizeof records, &facts);
+    if (result != 0 && result != ENOENT) {
+        throw_file(result, "read");
+    }
+    const Contents found = contents_of(records, facts);
+    const bool missing = result == ENOENT && (used || disk_used());
+    const bool fresh = result == ENOENT && !missing;
+    const int64_t now_us = wall_us();
+    const int64_t reach_us = std::max(reach_of_settings_us(), found.body.stamped.reach_us);
+    const int64_t apart = found.own || fresh ? 0 : apart_us(now_us, reach_us);
+    const Floors floors = floors_at_start(found.body.stamped, apart);
+    static_assert(horizon_kinds == 2, "Remembered has both");
+    first_counts(&server->life, number_of(found.own ? found.body.origin.life : new_life()));
+    first_counts(&server->timeline, number_of(GetWALInsertionTimeLine()));
+    first_counts(&server->adopted_us, number_of(found.own ? found.body.adopted_us : now_us));
+    first_counts(&server->records.era, found.own ? found.era : found.era + 1);
+    first_counts(&server->spared_until_us, apart == 0 ? 0 : number_of(apart + extension_us));
+    first_counts(&server->counter, number_of(found.body.counter));
+    Stamped stamped = found.body.stamped;
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        first_counts(&server->floor[kind], static_cast<uint64_t>(floors.stamp[kind]));
+        if (apart != 0) {
+            take_stamp(&stamped, kind, floors.stamp[kind]);
+        }
+    }
+    if (found.own) {
+        raise(&server->flushed, stamped);
+        pg_atomic_fetch_or_u32(&server->records.fresh, (1u << record_count) - 1);
+    }
+    stamped.least_us = floors.least_us;
+    stamped.reach_us = reach_us;
+    raise(&server->next, stamped);
+    pg_write_barrier();
+    uint32_t unloaded = 0;
+    if (pg_atomic_compare_exchange_u32(&server->loaded, &unloaded, 1) && apart != 0) {
+        tell_of_copy(found, missing);
+    }
+}
+
+ServerHorizon* loaded(bool used = true)
+{
+    ServerHorizon* server = shared.get();
+    if (pg_atomic_read_u32(&server->loaded) == 0) {
+        load(server, used);
+    }
+    pg_read_barrier();
+    return server;
+}
+
+bool is_adopted(ServerHorizon* server)
+{
+    return pg_atomic_read_u32(&server->records.fresh) == (1u << record_count) - 1;
+}
+
+// Writes what is to be remembered, and publishes what was written.
+void write(ServerHorizon* server)
+{
+    Body body{};
+    auto fill = [&](Record* record) {
+        body.system = GetSystemIdentifier();
+        body.origin = {read(&server->timeline), read(&server->life)};
+        body.adopted_us = read(&server->adopted_us);
+        body.counter = read(&server->counter);
+        body.stamped = stamped_of(&server->next);
+        record->head.format = body_format;
+        memcpy(record->body, &body, sizeof body);
+    };
+    int result = records_write(file_name, &server->records, fill);
+    if (result == ENOENT) {
+        pg_atomic_write_u32(&server->records.fresh, 0);
+        result = disk_make(file_name, records_size);
+        result = result != 0 ? result : records_write(file_name, &server->records, fill);
+    }
+    if (result != 0) {
+        pg_atomic_write_u64(&server->written_at, static_cast<uint64_t>(steady_past));
+        throw_file(result, "write");
+    }
+    raise(&server->flushed, body.stamped);
+}
+
+// True when the file says all that.
+bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only)
+{
+    bool covered = true;
+    *moments_only = true;
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        const Stamp flushed = server_bound(kind);
+        const Stamp stamp = stamp_of_number(wanted.stamp[kind]);
+        covered = covered && flushed >= stamp;
+        *moments_only = *moments_only && stamp_back(flushed) >= stamp_back(stamp) &&
+                        (flushed >= stamp ||
+                         (pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0);
+    }
+    const Stamped known = stamped_of(&server->flushed);
+    *moments_only = *moments_only && known.reach_us >= wanted.reach_us &&
+                    (wanted.nodes & ~known.nodes) == 0 &&
+                    read(&server->flushed.least_us) >= read(&server->next.least_us);
+    return covered && *moments_only;
+}
+
+} // namespace
+
+void server_horizon_init()
+{
+    shared.add();
+}
+
+Origin server_origin(bool used)
+{
+    ServerHorizon* server = loaded(used);
+    if (!is_adopted(server)) {
+        write(server);
+    }
+    return {read(&server->timeline), read(&server->life)};
+}
+
+Floors server_floors()
+{
+    ServerHorizon* server = loaded();
+    return {{Stamp{pg_atomic_read_u64(&server->floor[plain_horizon])},
+             Stamp{pg_atomic_read_u64(&server->floor[back_horizon])}},
+            server_least_us()};
+}
+
+int64_t server_apart_us(int64_t reach_us)
+{
+    ServerHorizon* server = loaded();
+    return apart_us(read(&server->adopted_us), std::max(reach_us, reach_of_settings_us()));
+}
+
+int64_t server_spared_until_us()
+{
+    return read(&loaded()->spared_until_us);
+}
+
+int64_t server_longest_wait_us()
+{
+    ServerHorizon* server = loaded();
+    return std::max(read(&server->next.reach_us), least_reach_us) + allowed_behind_us +
+           max_generated_tick_us;
+}
+
+Stamp server_bound(int kind)
+{
+    return Stamp{pg_atomic_read_u64(&shared.get()->flushed.stamp[kind])};
+}
+
+int64_t server_least_us()
+{
+    return read(&loaded()->next.least_us);
+}
+
+void server_learn_reach(int64_t reach_us)
+{
+    raise_to(&loaded()->next.reach_us, number_of(reach_us));
+}
+
+void server_counted_by(int64_t counter)
+{
+    ServerHorizon* server = loaded();
+    if (read(&server->counter) == counter) {
+        pg_atomic_write_u32(&server->counted, 1);
+        return;
+    }
+    const Stamp floor{pg_atomic_read_u64(&server->floor[plain_horizon])};
+    raise_to(&server->next.least_us, number_of(stamp_us(floor)));
+    const bool first = pg_atomic_exchange_u32(&server->counted, 1) == 0;
+    pg_atomic_write_u64(&server->counter, number_of(first ? counter : several_counters));
+}
+
+int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us)
+{
+    ServerHorizon* server = loaded();
+    bool moments_only;
+    if (is_covered(server, wanted, &moments_only)) {
+        return 0;
+    }
+    uint64_t last = pg_atomic_read_u64(&server->written_at);
+    const int64_t since_us = steady_now() - static_cast<Steady>(last);
+    if (!at_once && moments_only && static_cast<Steady>(last) != steady_past &&
+        since_us < extension_interval_us) {
+        return extension_interval_us - since_us;
+    }
+    Stamped next = wanted;
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        const Stamp stamp = stamp_of_number(wanted.stamp[kind]);
+        if (stamp > server_bound(kind)) {
+            pg_atomic_fetch_or_u32(&server->kinds, 1u << kind);
+            const int64_t us = server_reach_us(stamp_us(stamp), now_us, max_ahead_us);
+            take_stamp(&next, kind, stamp_of(stamp_back(stamp), us));
+        }
+    }
+    // The other kind, where it is in use, finds the file as far.
+    const int64_t us = std::min(next.latest_us, now_us + max_ahead_us);
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        if ((pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0) {
+            take_stamp(&next, kind, stamp_of(stamp_back(server_bound(kind)), us));
+        }
+    }
+    raise(&server->next, next);
+    if (!pg_atomic_compare_exchange_u64(&server->written_at, &last,
+                                        static_cast<uint64_t>(steady_now())) &&
+        !at_once && moments_only) {
+        return 1; // another session writes
+    }
+    write(server);
+    return is_covered(server, wanted, &moments_only) ? 0 : 1;
+}
+
+Stamped server_remembers()
+{
+    return stamped_of(&loaded()->next);
+}
+
+bool server_has_node(uint32_t node)
+{
+    return (pg_atomic_read_u64(&loaded()->flushed.nodes) & bit_of_node(node)) != 0;
+}
+
+void server_repair(int64_t right_us)
+{
+    ServerHorizon* server = loaded();
+    pg_atomic_fetch_add_u64(&server->records.era, 1);
+    pg_atomic_write_u32(&server->records.fresh, 0);
+    const auto repaired = [&](pg_atomic_uint64* number) {
+        const Stamp stamp{pg_atomic_read_u64(number)};
+        pg_atomic_write_u64(number, static_cast<uint64_t>(repaired_stamp(stamp, right_us)));
+    };
+    for (Remembered* numbers : {&server->next, &server->flushed}) {
+        for (pg_atomic_uint64* number :
+             {&numbers->stamp[plain_horizon], &numbers->stamp[back_horizon], &numbers->latest_us,
+              &numbers->least_us}) {
+            repaired(number);
+        }
+    }
+    for (pg_atomic_uint64& floor : server->floor) {
+        repaired(&floor);
+    }
+    write(server);
+}
+
+} // namespace flakeid

@@ -1,0 +1,64 @@
+// The horizon of the server: no id of any database was ever stamped after it. It stands in the file
+// flakeid/horizon of the data directory (records.hpp), because WAL of one database tells nobody of
+// another. Its rules are those of core/stamp.hpp and core/record.hpp.
+//
+// Order: the file is written and flushed, then the bound of the server is raised, and no database
+// publishes a bound above it. So a restart needs nothing but the file, and each database's row is
+// for what the file cannot tell: a promotion, a dump, an upgrade, a file that was lost.
+//
+// Locking: none. Whoever needs the file further writes it, at most once a second; others find it
+// far enough meanwhile, and nobody waits for him who writes.
+#pragma once
+
+#include "core/stamp.hpp"
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+void server_horizon_init();
+
+// Who writes now: the timeline, and the life of this data directory, which a copy does not
+// continue. It is in the file when this returns. `used`: flakeid made ids or leases here before, so
+// that a file that is missing was lost.
+Origin server_origin(bool used);
+
+// Where ids of this server begin since its start, whatever the database.
+Floors server_floors();
+
+// The moment past which nothing was stamped under an earlier life of the data directory, by servers
+// with that reach.
+int64_t server_apart_us(int64_t reach_us);
+
+// How far a horizon may be extended at once; 0 where the same server goes on.
+int64_t server_spared_until_us();
+
+// How long the first id after a start may have to wait.
+int64_t server_longest_wait_us();
+
+// The published bound.
+Stamp server_bound(int kind);
+
+// Before this moment no id of a layout with back is stamped, whatever its count.
+int64_t server_least_us();
+
+// A database tells how far ahead of the clock sessions may have stamped.
+void server_learn_reach(int64_t reach_us);
+
+// Another layout counts set-backs than the one that the file knows: from then on none of its counts
+// serves moments that the other may have used. `counter` tells layouts apart, and is not 0.
+void server_counted_by(int64_t counter);
+
+// Makes the file say at least that. Returns 0 when it does, otherwise how many microseconds from
+// now it can be written again; `at_once` does not wait.
+int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us);
+
+// What the file is to remember.
+Stamped server_remembers();
+
+// True when the file says that this node may have made ids.
+bool server_has_node(uint32_t node);
+
+// Lowers what lies past that moment by mistake.
+void server_repair(int64_t right_us);
+
+} // namespace flakeid
