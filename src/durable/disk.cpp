@@ -24,8 +24,11 @@ static_assert(is_plain<Path>);
 
 Path path_of(const char* file)
 {
-    Path path;
-    snprintf(path.text, sizeof path.text, "%s/%s", folder, file);
+    Path path{};
+    Assert(sizeof folder + strlen(file) < sizeof path.text);
+    strcpy(path.text, folder);
+    strcat(path.text, "/");
+    strcat(path.text, file);
     return path;
 }
 

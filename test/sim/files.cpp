@@ -61,6 +61,14 @@ DiskFile* find(const std::string& name)
     return at == here().now.files.end() ? nullptr : &at->second;
 }
 
+// True for the data directory, and for a folder that has files.
+bool is_folder(const std::string& name)
+{
+    const auto& files = here().now.files;
+    const auto first = files.lower_bound(name + "/");
+    return name == "." || (first != files.end() && first->first.rfind(name + "/", 0) == 0);
+}
+
 // A write or a flush that the disk refuses.
 bool fails()
 {
@@ -123,7 +131,7 @@ int open_file(const char* path, int flags)
         errno = EEXIST;
         return -1;
     }
-    if (file == nullptr) {
+    if (file == nullptr && ((flags & O_CREAT) != 0 || !is_folder(name))) {
         if ((flags & O_CREAT) == 0) {
             errno = ENOENT;
             return -1;
@@ -134,7 +142,7 @@ int open_file(const char* path, int flags)
         make_file(here(), here().now, name, "");
         file = find(name);
     }
-    if ((flags & O_TRUNC) != 0) {
+    if ((flags & O_TRUNC) != 0 && file != nullptr) {
         file->bytes.clear();
     }
     for (int i = 0; i < most_descriptors; i++) {
@@ -176,6 +184,8 @@ using namespace sim;
 
 extern "C" {
 
+int pg_dir_create_mode = 0700, pg_file_create_mode = 0600;
+
 static char data_directory[] = "/data";
 char* DataDir = data_directory;
 
@@ -188,6 +198,7 @@ ssize_t __real_write(int, const void*, size_t);
 ssize_t __real_pread(int, void*, size_t, off_t);
 ssize_t __real_pwrite(int, const void*, size_t, off_t);
 int __real_ftruncate(int, off_t);
+int __real_futimens(int, const timespec*);
 int __real_fsync(int);
 int __real_fdatasync(int);
 
@@ -195,12 +206,42 @@ int __wrap_stat(const char* path, struct stat* status)
 {
     yield();
     const DiskFile* file = find(inside(path));
+    if (file == nullptr && is_folder(inside(path))) {
+        *status = {};
+        status->st_mode = S_IFDIR | 0700;
+        return 0;
+    }
     if (file == nullptr) {
         errno = ENOENT;
         return -1;
     }
     fill(*file, status);
     return 0;
+}
+
+int __wrap_futimens(int number, const timespec* times)
+{
+    const Descriptor* of = descriptor(number);
+    if (of == nullptr) {
+        return __real_futimens(number, times);
+    }
+    if (fails()) {
+        return -1;
+    }
+    DiskFile* file = find(of->name);
+    if (file != nullptr) {
+        file->changed = wall_clock(here());
+        file->modified = times == nullptr ? file->changed : times[1].tv_sec * second;
+    }
+    return 0;
+}
+
+bool pg_strong_random(void* to, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        static_cast<unsigned char*>(to)[i] = static_cast<unsigned char>(chance.below(256));
+    }
+    return true;
 }
 
 int __wrap_access(const char* path, int)

@@ -1052,6 +1052,12 @@ void errfinish(const char*, int, const char*)
     siglongjmp(*PG_exception_stack, 1);
 }
 
+int errcode(int sqlerrcode);
+int errcode_for_file_access(void)
+{
+    return errcode(errno == ENOSPC ? ERRCODE_DISK_FULL : ERRCODE_IO_ERROR);
+}
+
 int errcode(int code)
 {
     my_error = code;

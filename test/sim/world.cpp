@@ -96,7 +96,7 @@ bool counts_fewer(const Directory& directory, const Directory& before)
     auto count = [](const Directory& of, int database) {
         const flakeid::Durable durable = durable_of(current_file(of.databases[database]));
         return stamp_back(
-            flakeid::stamp_of_number(durable.stamp[flakeid::back_horizon]));
+            flakeid::stamp_of_number(durable.stamped.stamp[flakeid::back_horizon]));
     };
     for (int i = 0; i < most_databases; i++) {
         if (count(directory, i) < count(before, i)) {
@@ -112,7 +112,7 @@ void create_extension()
     Server& s = here();
     become_backend(most_backends - 1, 0, {});
     flakeid::Durable durable{};
-    durable.origin = flakeid::durable_origin_here();
+    durable.format = flakeid::durable_format;
     for (int i = 0; i < s.database_count; i++) {
         StateFile& file = s.base.databases[i].files[0];
         file.number = 1000 + static_cast<Oid>(i);

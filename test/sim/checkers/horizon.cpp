@@ -8,9 +8,9 @@ void within_horizon(const Id& id)
     const auto database = MyDatabaseId - first_database;
     const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
     const int64_t stamp = stamp_number(stamp_of_word(id.generator, id.word));
-    if (stamp > durable.stamp[id.generator.kind]) {
+    if (stamp > durable.stamped.stamp[id.generator.kind]) {
         tell("stamp %llx, horizon %llx", static_cast<long long>(stamp),
-             static_cast<long long>(durable.stamp[id.generator.kind]));
+             static_cast<long long>(durable.stamped.stamp[id.generator.kind]));
         broken("an id past the flushed horizon");
     }
 }
