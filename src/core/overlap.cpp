@@ -15,6 +15,28 @@ bool close(int64_t a_us, int64_t b_us)
     return apart < epochs_apart_us && -apart < epochs_apart_us;
 }
 
+// What a step of time is worth in the id.
+struct StepOfTime {
+    int64_t odd_us; // the tick without its factors of 2
+    int shift;
+};
+
+bool operator==(const StepOfTime& a, const StepOfTime& b)
+{
+    return a.odd_us == b.odd_us && a.shift == b.shift;
+}
+
+// The step is 2^time_shift for each tick, which is 2^shift for each odd_us.
+StepOfTime step_of_time(const IdBits& bits)
+{
+    StepOfTime step{bits.tick_us, bits.time_shift};
+    while (step.odd_us % 2 == 0) {
+        step.odd_us /= 2;
+        step.shift--;
+    }
+    return step;
+}
+
 // The ticks of a layout between two moments, as far as it has any.
 Ticks ticks_between(const Layout& layout, int64_t first_us, int64_t last_us)
 {
@@ -96,8 +118,7 @@ IdBits id_bits(const Layout& layout, uint32_t node, uint32_t any_of)
 bool can_overlap(const IdBits& a, const IdBits& b)
 {
     assert((a.varying & a.fixed) == 0 && (b.varying & b.fixed) == 0);
-    return a.tick_us == b.tick_us && a.time_shift == b.time_shift &&
-           close(a.epoch_us, b.epoch_us) && ((a.fixed ^ b.fixed) & ~a.varying & ~b.varying) == 0;
+    return step_of_time(a) == step_of_time(b) && close(a.epoch_us, b.epoch_us) && ((a.fixed ^ b.fixed) & ~a.varying & ~b.varying) == 0;
 }
 
 bool share_id(const Layout& a, Ticks of_a, const Layout& b, Ticks of_b)

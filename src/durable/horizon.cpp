@@ -34,6 +34,7 @@ void make_entry(Horizon& fresh)
         pg_atomic_init_u64(&fresh.bound[kind], 0);
         pg_atomic_init_u64(&fresh.floor[kind], 0);
         pg_atomic_init_u64(&fresh.extended_at[kind], 0);
+        pg_atomic_init_u64(&fresh.kept[kind], 0);
     }
     pg_atomic_init_u64(&fresh.nodes, 0);
     pg_atomic_init_u64(&fresh.least_us, 0);
@@ -89,6 +90,7 @@ Loaded load(Horizon* horizon)
         pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(kept.nodes));
         raise_to(&horizon->least_us, static_cast<uint64_t>(floors.least_us));
         for (int kind = 0; kind < horizon_kinds; kind++) {
+            raise_stamp(&horizon->kept[kind], stamp_of_number(kept.stamp[kind]));
             uint64_t unloaded = 0;
             pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded,
                                            static_cast<uint64_t>(floors.stamp[kind]));
@@ -186,6 +188,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
     }
     for (int kind = 0; changed.published && kind < horizon_kinds; kind++) {
+        raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
         const Stamp reached = std::max(server_bound(kind), published_floor(horizon, kind));
         const Stamp stamp =
             std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
@@ -428,6 +431,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, boo
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
         pg_atomic_write_u64(&horizon->floor[kind], stamp);
+        pg_atomic_write_u64(&horizon->kept[kind], stamp);
         pg_atomic_write_u64(&horizon->bound[kind], stamp);
     }
     pg_atomic_write_u32(&horizon->file, durable_file(made.page));

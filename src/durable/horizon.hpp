@@ -28,6 +28,7 @@ struct alignas(64) Horizon {
     pg_atomic_uint64 extended_at[horizon_kinds]; // Steady
     pg_atomic_uint64 nodes;                      // Stamped::nodes, as far as it is durable
     pg_atomic_uint64 least_us;                   // Stamped::least_us
+    pg_atomic_uint64 kept[horizon_kinds];        // what flakeid.state says, as far as it is flushed
 };
 static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
 
@@ -41,6 +42,13 @@ inline Stamp published_bound(Horizon* horizon, int kind)
 inline Stamp published_floor(Horizon* horizon, int kind)
 {
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
+}
+
+// What outlives even a promotion: ids of the database go no further, and none that comes later, on
+// whatever server, lies below it.
+inline Stamp kept_stamp(Horizon* horizon, int kind)
+{
+    return Stamp{pg_atomic_read_u64(&horizon->kept[kind])};
 }
 
 // Before this moment no id of a layout with back is stamped, whatever its count.

@@ -59,15 +59,9 @@ void set_limits(Generator& g, Stamp bound)
 {
     pg_read_barrier();
     const Stamp floor = published_floor(g.horizon, g.kind);
-    // Another layout of the database may have counted further back than this one can.
-    auto last_at = [&](Stamp stamp, int64_t us) {
-        return stamp_back(stamp) > g.shape.max_back
-                   ? last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick)
-                   : last_of_tick(g.shape, stamp_back(stamp),
-                                  clamp_tick(g.shape, tick_of_us(g.layout, us)));
-    };
     // The first tick that begins after the floor.
-    const Word last_before = last_at(floor, stamp_us(floor));
+    const Word last_before = last_word_at(g, floor);
+    auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(bound), us)); };
     g.limits.first = last_before == highest_word ? last_before : last_before + 1;
     if (tick_of_us(g.layout, stamp_us(floor)) < 0 && stamp_back(floor) <= g.shape.max_back) {
         g.limits.first = word_of(g.shape, stamp_back(floor), Tick{0}, 0);
@@ -78,9 +72,9 @@ void set_limits(Generator& g, Stamp bound)
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }
     g.after_floor = g.limits.first;
-    g.limits.last = last_at(bound, stamp_us(bound));
-    g.limits.reserved = last_at(bound, stamp_us(bound) - spared_us);
-    g.early.word = last_at(bound, stamp_us(bound) - early_extension_us);
+    g.limits.last = last_word_at(g, bound);
+    g.limits.reserved = last_at(stamp_us(bound) - spared_us);
+    g.early.word = last_at(stamp_us(bound) - early_extension_us);
     g.early.next_us = 0;
     g.bound = bound;
     if (g.cache.next < g.limits.first) {
@@ -296,6 +290,15 @@ int64_t word_start_us(const Generator& g, Word word)
 Stamp stamp_of_word(const Generator& g, Word word)
 {
     return stamp_of(word_back(g.shape, word), word_start_us(g, word));
+}
+
+Word last_word_at(const Generator& g, Stamp stamp)
+{
+    // Another layout of the database may have counted further back than this one can.
+    return stamp_back(stamp) > g.shape.max_back
+               ? last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick)
+               : last_of_tick(g.shape, stamp_back(stamp),
+                              clamp_tick(g.shape, tick_of_us(g.layout, stamp_us(stamp))));
 }
 
 Slot* find_slot(const Generator& g, uint32_t node)

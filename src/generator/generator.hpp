@@ -132,6 +132,9 @@ inline bool is_span(const Generator& generator)
 int64_t word_start_us(const Generator& generator, Word word);
 Stamp stamp_of_word(const Generator& generator, Word word);
 
+// The last word of the tick that a stamp lies in.
+Word last_word_at(const Generator& generator, Stamp stamp);
+
 static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);
 
 } // namespace flakeid

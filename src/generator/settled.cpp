@@ -290,6 +290,9 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     uint32_t count;
     Lowest lowest{g, slot_key(g.layout, 0), taken_slots(&count), PG_INT64_MAX};
     take_undrawn(lowest);
+    // Other databases may drive the word further than ids of this one are kept from coming again.
+    const Word kept = last_word_at(g, kept_stamp(g.horizon, g.kind));
+    lowest.take(kept == highest_word ? kept : kept + 1, 0);
     pg_atomic_fetch_add_u64(&pins.polls, 1);
     pg_memory_barrier();
     for (int i = 0; i < MaxBackends; i++) {

@@ -115,7 +115,11 @@ Word close_others(SlotTable& table, const SlotKey& key, const IdBits& bits, cons
         const Word issued = word == closed_word ? other.word_before : word;
         other.word_before = issued;
         if (issued != no_word) {
-            last = std::max(last, last_of_tick(shape, 0, slot_tick(other.key, issued)));
+            // A tick of the other layout may hold several of this one, or only a part.
+            const int64_t end_us =
+                (static_cast<int64_t>(slot_tick(other.key, issued)) + 1) * other.key.tick_us - 1;
+            const auto tick = static_cast<Tick>(end_us / key.tick_us);
+            last = std::max(last, last_of_tick(shape, 0, std::min(tick, shape.max_tick)));
         }
     }
     return last;
