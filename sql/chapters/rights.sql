@@ -2,7 +2,7 @@
 
 SELECT flakeid.set_rights('flakeid', ARRAY[
     'flake_encrypt(int8)', 'flake_decrypt(int8)', 'flake_seal(int8)', 'flake_unseal(flake_sealed)',
-    'flakeid.raise_horizon(timestamptz)', 'flakeid.repair_horizon()', 'flakeid.accept_clock()', 'flakeid.accept_secret()',
+    'flakeid.raise_horizon(timestamptz)', 'flakeid.repair_horizon(bool)', 'flakeid.accept_clock()', 'flakeid.accept_secret()',
     'flakeid.stats_reset()', 'flakeid.nodes()', 'flakeid.partition_forget()',
     'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.restore_denied()', 'flakeid.set_rights(name, regprocedure[])']::pg_catalog.regprocedure[]);
 

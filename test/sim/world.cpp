@@ -152,7 +152,8 @@ void start(Start how, Directory directory)
     if (world.has('K') && chance.one_in(3)) {
         set_back(chance.below(4 * second));
     }
-    const bool elsewhere = how == Start::copied || how == Start::promoted;
+    const bool elsewhere =
+        how == Start::copied || how == Start::promoted || how == Start::put_back;
     if (elsewhere && behind() > 2900 * ms) {
         s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
     }
