@@ -35,6 +35,7 @@ void make_entry(Horizon& fresh)
         pg_atomic_init_u64(&fresh.floor[kind], 0);
         pg_atomic_init_u64(&fresh.extended_at[kind], 0);
         pg_atomic_init_u64(&fresh.kept[kind], 0);
+        pg_atomic_init_u64(&fresh.begun[kind], 0);
     }
     pg_atomic_init_u64(&fresh.nodes, 0);
     pg_atomic_init_u64(&fresh.least_us, 0);
@@ -94,6 +95,9 @@ Loaded load(Horizon* horizon)
             uint64_t unloaded = 0;
             pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded,
                                            static_cast<uint64_t>(floors.stamp[kind]));
+            uint64_t begun = 0;
+            pg_atomic_compare_exchange_u64(&horizon->begun[kind], &begun,
+                                           pg_atomic_read_u64(&horizon->floor[kind]));
             uint64_t bound = 0;
             pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
                                            pg_atomic_read_u64(&horizon->floor[kind]));
@@ -432,6 +436,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, boo
         const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
         pg_atomic_write_u64(&horizon->floor[kind], stamp);
         pg_atomic_write_u64(&horizon->kept[kind], stamp);
+        pg_atomic_write_u64(&horizon->begun[kind], stamp);
         pg_atomic_write_u64(&horizon->bound[kind], stamp);
     }
     pg_atomic_write_u32(&horizon->file, durable_file(made.page));

@@ -71,7 +71,6 @@ void set_limits(Generator& g, Stamp bound)
         const int64_t least = tick_of_us(g.layout, published_least_us(g.horizon)) + 1;
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }
-    g.after_floor = g.limits.first;
     g.limits.last = last_word_at(g, bound);
     g.limits.reserved = last_at(stamp_us(bound) - spared_us);
     g.early.word = last_at(stamp_us(bound) - early_extension_us);

@@ -66,7 +66,6 @@ struct Generator {
     uint64_t pinned; // transaction_number of the one that set a pin for `slot`, or never_pinned
 
     Limits limits;
-    Word after_floor; // the lowest word of this database, whatever the lease
     EarlyExtension early;
     Cache cache;
     HeldLease lease;

@@ -58,6 +58,7 @@ static_assert(is_plain<Lowest>);
 void take_undrawn(Lowest& lowest)
 {
     const Generator& g = lowest.g;
+    const Word begun = last_word_at(g, begun_after(g.horizon, g.kind));
     Word furthest = no_word;
     int nodes = 0;
     Word first = highest_word;
@@ -81,14 +82,14 @@ void take_undrawn(Lowest& lowest)
         raise_to(&slots[i].word, word_number(skipped));
         const Word word{pg_atomic_read_u64(&slots[i].word)};
         if (word != closed_word) {
-            const Word next = std::max(word + 1, g.after_floor);
+            const Word next = std::max(word + 1, begun);
             lowest.take(next, slots[i].key.node);
             first = std::min(first, next);
         }
     }
     if (first == highest_word) {
         first = std::max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1,
-                         g.after_floor);
+                         begun);
         lowest.take(first, 0);
     }
     if (some != nullptr) {
