@@ -97,7 +97,7 @@ Loaded load(Horizon* horizon)
                                            static_cast<uint64_t>(floors.stamp[kind]));
             uint64_t begun = 0;
             pg_atomic_compare_exchange_u64(&horizon->begun[kind], &begun,
-                                           pg_atomic_read_u64(&horizon->floor[kind]));
+                                           static_cast<uint64_t>(kept.stamp[kind]));
             uint64_t bound = 0;
             pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
                                            pg_atomic_read_u64(&horizon->floor[kind]));

@@ -29,7 +29,7 @@ struct alignas(64) Horizon {
     pg_atomic_uint64 nodes;                      // Stamped::nodes, as far as it is durable
     pg_atomic_uint64 least_us;                   // Stamped::least_us
     pg_atomic_uint64 kept[horizon_kinds];        // what flakeid.state says, as far as it is flushed
-    pg_atomic_uint64 begun[horizon_kinds];       // the floor as it was loaded
+    pg_atomic_uint64 begun[horizon_kinds];       // `kept` as it was loaded
 };
 static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
 
@@ -52,8 +52,8 @@ inline Stamp kept_stamp(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->kept[kind])};
 }
 
-// All ids of the database since the start lie past it. A floor that was raised since says nothing of
-// draws that are under way.
+// All ids of the database since the start lie past it. A floor says more, but not durably, and one
+// that was raised since nothing of draws that are under way.
 inline Stamp begun_after(Horizon* horizon, int kind)
 {
     return Stamp{pg_atomic_read_u64(&horizon->begun[kind])};
