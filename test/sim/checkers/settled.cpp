@@ -67,7 +67,9 @@ void settled_drawn(const Id& id)
         if (kind == beyond_promise) {
             forget_told();
         } else {
-            broken("%s%s", is_numbered(kind) ? "" : "an id below a settled mark, ", kind);
+            tell(", %s", kind);
+            broken(b.life < lives.size() - 1 ? "an id below a settled mark of another life"
+                                             : "an id below a settled mark");
         }
         b.mark = static_cast<int64_t>(id.raw);
     }
