@@ -73,7 +73,7 @@ INSERT INTO "Orders" (item) SELECT 'pen' FROM generate_series(1, 5);
 INSERT INTO lines SELECT "Id", n FROM "Orders", generate_series(1, 2) n;
 INSERT INTO parts SELECT order_id, n FROM lines;
 INSERT INTO before SELECT * FROM pg_temp.looks();
-SELECT step, substr(statement, 1, 40) AS statement, lock, lasts FROM flakeid.convert_plan('"Orders"');
+SELECT step, substr(statement, 1, 40) AS statement, lock, lasts FROM flakeid.convert_plan('"Orders"') WHERE statement NOT LIKE 'GRANT MAINTAIN %'; -- which 17 has
 CALL flakeid.convert('"Orders"');
 SELECT * FROM changes;
 INSERT INTO "Orders" (item) VALUES ('ink') RETURNING "Id" > 5 AND "Id" <@ tstzrange(now() - interval '1 hour', NULL) AS carries_its_time;
@@ -211,12 +211,12 @@ CREATE TEMP TABLE events_before AS SELECT id, at, what FROM events;
 TRUNCATE before;
 INSERT INTO before SELECT * FROM pg_temp.looks();
 CALL flakeid.convert('events');
-SELECT * FROM changes;
+SELECT * FROM changes WHERE change NOT LIKE '%constraint %causes'; -- since 18 VALIDATE reaches the parts of a foreign key
 SELECT count(*) FROM events_before JOIN events USING (id, at, what) JOIN causes ON (event_id, causes.at) = (id, events.at);
 INSERT INTO events (at, what) VALUES ('2025-02-02', 'new');
 CALL flakeid.convert_undo('events');
 -- (a default goes to all partitions; VALIDATE leaves the parts of a foreign key as they are)
-SELECT * FROM changes;
+SELECT * FROM changes WHERE change NOT LIKE '%constraint %causes';
 SELECT count(*) FROM events_before JOIN events USING (id, at, what) JOIN causes ON (event_id, causes.at) = (id, events.at);
 DROP TABLE causes;
 
