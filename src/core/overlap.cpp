@@ -118,7 +118,8 @@ IdBits id_bits(const Layout& layout, uint32_t node, uint32_t any_of)
 bool can_overlap(const IdBits& a, const IdBits& b)
 {
     assert((a.varying & a.fixed) == 0 && (b.varying & b.fixed) == 0);
-    return step_of_time(a) == step_of_time(b) && close(a.epoch_us, b.epoch_us) && ((a.fixed ^ b.fixed) & ~a.varying & ~b.varying) == 0;
+    return step_of_time(a) == step_of_time(b) && close(a.epoch_us, b.epoch_us) &&
+           ((a.fixed ^ b.fixed) & ~a.varying & ~b.varying) == 0;
 }
 
 bool share_id(const Layout& a, Ticks of_a, const Layout& b, Ticks of_b)

@@ -26,10 +26,10 @@ uint32_t bits_of_span(uint32_t first_node, uint32_t last_node);
 // now, the other makes that much later.
 constexpr int64_t epochs_apart_us = 365 * us_per_day;
 
-// True when an id of one may be an id of the other. A step of time must be worth the same in both ids
-// (a tick twice as long, one bit higher up, is the same), and their epochs must lie less than
-// epochs_apart_us apart. Layouts whose ids rise at another pace are not compared: they agree only in
-// passing.
+// True when an id of one may be an id of the other. A step of time must be worth the same in both
+// ids (a tick twice as long, one bit higher up, is the same), and their epochs must lie less than
+// epochs_apart_us apart. Layouts whose ids rise at another pace are not compared: they agree only
+// in passing.
 bool can_overlap(const IdBits& a, const IdBits& b);
 
 // A stretch of ticks, both ends included. Empty when first > last.

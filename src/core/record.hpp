@@ -59,6 +59,6 @@ uint64_t era_of_records(const Record (&records)[record_count]);
 // Where it is not, its records may be of an earlier time, or of another server.
 bool own_records(const Record (&records)[record_count], const FileFacts& facts);
 
-static_assert(is_plain<FileFacts, Record>);
+static_assert(is_plain<FileFacts, RecordHead, Record>);
 
 } // namespace flakeid

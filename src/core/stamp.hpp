@@ -134,8 +134,8 @@ Floors later(const Floors& a, const Floors& b);
 // they do not stop again after the first tick.
 Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us = 0);
 
-// How far the horizon of the server reaches when that of a database is extended to `us`: further, so
-// that other databases and the next extension find it there.
+// How far the horizon of the server reaches when that of a database is extended to `us`: further,
+// so that other databases and the next extension find it there.
 int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us);
 
 struct Extension {

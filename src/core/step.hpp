@@ -104,7 +104,7 @@ struct Limits {
     uint64_t others_ahead = 0;    // ticks that an id of another session may have lain ahead of it
     Word reserved = highest_word; // what lies above it is for those who draw one id at a time
     Tick least = Tick{0};         // no tick below this one, whatever the back count
-    uint64_t start_ahead = 0; // ticks that `first` may lie ahead though no clock was set back
+    uint64_t start_ahead = 0;     // ticks that `first` may lie ahead though no clock was set back
 };
 
 struct Want {

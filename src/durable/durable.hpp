@@ -25,14 +25,14 @@ constexpr int64_t durable_format = 1;
 // One column of flakeid.state each, in this order.
 struct Durable {
     int64_t format;
-    Stamped stamped;              // of this database
-    Origin origin;                // of the server that wrote it
-    int64_t given;                // what was once set: given_node() and given_coordinator
-    int64_t lease_clock_us;       // how far the clock of leases was
-    int64_t lease_rest_us;        // since when nothing is handed out; 0: it is
-    int64_t lease_origin;         // where leases were handed out; 0: nowhere
-    int64_t lease_hold_s;         // the longest that a lease may have counted, ever
-    int64_t lost;                 // not 0: nobody knows the stamps
+    Stamped stamped;        // of this database
+    Origin origin;          // of the server that wrote it
+    int64_t given;          // what was once set: given_node() and given_coordinator
+    int64_t lease_clock_us; // how far the clock of leases was
+    int64_t lease_rest_us;  // since when nothing is handed out; 0: it is
+    int64_t lease_origin;   // where leases were handed out; 0: nowhere
+    int64_t lease_hold_s;   // the longest that a lease may have counted, ever
+    int64_t lost;           // not 0: nobody knows the stamps
     int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (sealing.hpp)
     int64_t check;                                   // hash of all of these
 };

@@ -17,37 +17,6 @@ namespace flakeid {
 
 namespace {
 
-using HorizonTable = SharedTable<Horizon, max_databases>;
-
-void create(HorizonTable* table)
-{
-    pg_atomic_init_u32(&table->count, 0);
-}
-
-Shared<HorizonTable, create> shared;
-
-void make_entry(Horizon& fresh)
-{
-    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
-    pg_atomic_init_u32(&fresh.file, InvalidOid);
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        pg_atomic_init_u64(&fresh.bound[kind], 0);
-        pg_atomic_init_u64(&fresh.floor[kind], 0);
-        pg_atomic_init_u64(&fresh.extended_at[kind], 0);
-        pg_atomic_init_u64(&fresh.kept[kind], 0);
-        pg_atomic_init_u64(&fresh.begun[kind], 0);
-    }
-    pg_atomic_init_u64(&fresh.nodes, 0);
-    pg_atomic_init_u64(&fresh.least_us, 0);
-    pg_write_barrier();
-    fresh.database = MyDatabaseId;
-}
-
-bool is_mine(const Horizon& horizon)
-{
-    return horizon.database == MyDatabaseId;
-}
-
 void raise_stamp(pg_atomic_uint64* shared, Stamp stamp)
 {
     raise_to(shared, static_cast<uint64_t>(stamp));
@@ -170,14 +139,12 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
                     raise_stamp(&horizon->floor[kind], floor[kind]);
                 }
             }
-            Assert(stamp >= known[kind] &&
-                   stamp >= stamp_of_number(before.stamped.stamp[kind]));
+            Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
             take_stamp(&durable.stamped, kind, stamp);
         }
         if (loaded) {
             raise_to(&horizon->least_us, static_cast<uint64_t>(durable.stamped.least_us));
-            durable.stamped.least_us =
-                static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
+            durable.stamped.least_us = static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
         }
         if (loaded || before.lost != 0) {
             durable.origin = here; // otherwise the next one who loads it allows for what is missed
@@ -194,8 +161,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     for (int kind = 0; changed.published && kind < horizon_kinds; kind++) {
         raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
         const Stamp reached = std::max(server_bound(kind), published_floor(horizon, kind));
-        const Stamp stamp =
-            std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
+        const Stamp stamp = std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
         if (stamp > bound[kind]) {
             Assert(durable_is_flushed(made.page));
             raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
@@ -282,45 +248,10 @@ void refuse_in_recovery()
     }
 }
 
-void horizon_init()
-{
-    shared.add();
-    server_horizon_init();
-}
-
 int64_t published_least_us(Horizon* horizon)
 {
     return std::max(static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)),
                     server_least_us());
-}
-
-Horizon* shared_horizon()
-{
-    HorizonTable* table = shared.get();
-    Horizon* horizon = table->find_or_take(is_mine, make_entry);
-    // When all are taken, the entry of a dropped database is: no session of it is left.
-    for (int i = 0; horizon == nullptr && i < max_databases; i++) {
-        Horizon& other = table->entries[i];
-        const Oid database = other.database;
-        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
-            continue;
-        }
-        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        horizon = table->find(is_mine);
-        if (horizon == nullptr && other.database == database) {
-            make_entry(other);
-            horizon = &other;
-        }
-        LWLockRelease(AddinShmemInitLock);
-    }
-    if (horizon == nullptr) {
-        ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                errmsg("ids were generated in %d databases already", max_databases),
-                errdetail("Every database that generated ids since the server's start counts, "
-                          "unless it was dropped."),
-                errhint("Restart the server, or spread the databases over several servers."));
-    }
-    return horizon;
 }
 
 Horizon* horizon_attach()
@@ -364,9 +295,9 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
     int64_t wait_us = 0;
     const Changed changed = change(horizon, false, [&](Durable& durable, Stamp*) {
         const auto last = static_cast<Steady>(pg_atomic_read_u64(&horizon->extended_at[kind]));
-        const Extension next = extension(stamp_of_number(durable.stamped.stamp[kind]),
-                                         published_bound(horizon, kind), needed, wanted,
-                                         last == steady_past ? -1 : steady_now() - last);
+        const Extension next =
+            extension(stamp_of_number(durable.stamped.stamp[kind]), published_bound(horizon, kind),
+                      needed, wanted, last == steady_past ? -1 : steady_now() - last);
         take_stamp(&durable.stamped, kind, next.stamp);
         durable.stamped.reach_us = std::max(durable.stamped.reach_us, settings.max_ahead_us);
         wait_us = next.wait_us;
@@ -387,9 +318,7 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
 {
     // A rollback that undoes this undoes the rows that came with it too.
     raise(stamp_us(stamp), [&](int of, Stamp) {
-        return of == kind             ? stamp
-               : of == plain_horizon ? stamp_of(0, stamp_us(stamp))
-                                      : no_stamp;
+        return of == kind ? stamp : of == plain_horizon ? stamp_of(0, stamp_us(stamp)) : no_stamp;
     });
 }
 
@@ -418,8 +347,8 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, boo
         [&](const DurablePage&, Durable& durable) {
             Stamped& stamped = durable.stamped;
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
-                const Stamp stamp = std::max(stamp_of_number(stamped.stamp[kind]),
-                                             known_stamp(horizon, kind));
+                const Stamp stamp =
+                    std::max(stamp_of_number(stamped.stamp[kind]), known_stamp(horizon, kind));
                 stamped.stamp[kind] = stamp_number(repaired_stamp(stamp, right_us));
             }
             stamped.latest_us = std::min(stamped.latest_us, right_us);
@@ -450,8 +379,8 @@ bool horizon_remembered(Stamped* stamped)
     for (int kind = 0; kind < horizon_kinds; kind++) {
         take_stamp(stamped, kind, known_stamp(horizon, kind));
     }
-    stamped->least_us = std::max(stamped->least_us,
-                                 static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)));
+    stamped->least_us =
+        std::max(stamped->least_us, static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)));
     stamped->nodes |= static_cast<int64_t>(pg_atomic_read_u64(&horizon->nodes));
     return is_loaded(horizon);
 }

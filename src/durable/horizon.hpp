@@ -5,8 +5,8 @@
 // extension: WAL record, unlock the page, flush, and only then raise the shared bound. Whoever
 // reads the page flushes up to its LSN before trusting it.
 //
-// A bound is published no further than the horizon of the server (server_horizon.hpp) reaches, which
-// holds for all databases.
+// A bound is published no further than the horizon of the server (server_horizon.hpp) reaches,
+// which holds for all databases.
 //
 // A bound is good for the file that it was flushed to. Whoever extends looks at the file. Another
 // one, as after VACUUM FULL, is taken over first. One that a rollback would take away again is

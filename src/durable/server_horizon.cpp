@@ -1,6 +1,7 @@
 #include "durable/server_horizon.hpp"
 
 #include "durable/records.hpp"
+#include "durable/remembered.hpp"
 #include "server/clock.hpp"
 #include "server/messages.hpp"
 #include "server/shared.hpp"
@@ -25,16 +26,8 @@ struct Body {
     Stamped stamped;
     int64_t counter;
 };
-static_assert(is_plain<Body> && sizeof(Body) <= record_body_size);
-
-// Numbers that only rise, except that a repair lowers moments.
-struct Remembered {
-    pg_atomic_uint64 stamp[horizon_kinds];
-    pg_atomic_uint64 latest_us;
-    pg_atomic_uint64 least_us;
-    pg_atomic_uint64 reach_us;
-    pg_atomic_uint64 nodes;
-};
+static_assert(is_plain<Body>);
+static_assert(sizeof(Body) <= record_body_size);
 
 struct ServerHorizon {
     pg_atomic_uint32 loaded;
@@ -49,19 +42,10 @@ struct ServerHorizon {
     Remembered next;    // what the next record says
     Remembered flushed; // what is in the file
     pg_atomic_uint64 counter;
-    pg_atomic_uint32 counted; // `counter` is of this life
+    pg_atomic_uint32 counted;    // `counter` is of this life
     pg_atomic_uint64 written_at; // Steady: when somebody began to write
 };
 static_assert(is_plain<ServerHorizon>);
-
-void create(Remembered* numbers)
-{
-    for (pg_atomic_uint64* number :
-         {&numbers->stamp[plain_horizon], &numbers->stamp[back_horizon], &numbers->latest_us,
-          &numbers->reach_us, &numbers->nodes, &numbers->least_us}) {
-        pg_atomic_init_u64(number, 0);
-    }
-}
 
 void create(ServerHorizon* server)
 {
@@ -81,40 +65,11 @@ void create(ServerHorizon* server)
 
 Shared<ServerHorizon, create> shared;
 
-uint64_t number_of(int64_t value)
-{
-    return static_cast<uint64_t>(value);
-}
-
-int64_t read(pg_atomic_uint64* number)
-{
-    return static_cast<int64_t>(pg_atomic_read_u64(number));
-}
-
-void raise(Remembered* to, const Stamped& stamped)
-{
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        raise_to(&to->stamp[kind], number_of(stamped.stamp[kind]));
-    }
-    raise_to(&to->latest_us, number_of(stamped.latest_us));
-    raise_to(&to->reach_us, number_of(stamped.reach_us));
-    raise_to(&to->least_us, number_of(stamped.least_us));
-    pg_atomic_fetch_or_u64(&to->nodes, number_of(stamped.nodes));
-}
-
-Stamped stamped_of(Remembered* from)
-{
-    return {{read(&from->stamp[plain_horizon]), read(&from->stamp[back_horizon])},
-            read(&from->latest_us),
-            read(&from->least_us),
-            read(&from->reach_us),
-            read(&from->nodes)};
-}
-
 [[noreturn]] void throw_file(int error, const char* what)
 {
     errno = error;
-    ereport(ERROR, errcode_for_file_access(), errmsg("could not %s file \"%s\": %m", what, shown_name),
+    ereport(ERROR, errcode_for_file_access(),
+            errmsg("could not %s file \"%s\": %m", what, shown_name),
             errdetail("It keeps how far ids of this server were stamped. No ids are made without "
                       "it, and they go on as soon as it can be used."));
 }
@@ -142,11 +97,11 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
             continue;
         }
         if (record.head.format != body_format) {
-            ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("file \"%s\" is of format " UINT64_FORMAT, shown_name,
-                           record.head.format),
-                    errdetail("This library knows format " UINT64_FORMAT ".", body_format),
-                    errhint("Install the later version of flakeid that this server had."));
+            ereport(
+                ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("file \"%s\" is of format " UINT64_FORMAT, shown_name, record.head.format),
+                errdetail("This library knows format " UINT64_FORMAT ".", body_format),
+                errhint("Install the later version of flakeid that this server had."));
         }
         Body body;
         memcpy(&body, record.body, sizeof body);
@@ -154,7 +109,8 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
         found.body = body; // whose life it is, is the same in all of them
         found.body.stamped = merged(before.stamped, body.stamped);
         found.body.counter = before.counter == 0 || before.counter == body.counter ? body.counter
-                             : body.counter == 0 ? before.counter : several_counters;
+                             : body.counter == 0                                   ? before.counter
+                                                 : several_counters;
     }
     found.own = found.own && found.body.system == GetSystemIdentifier() &&
                 found.body.origin.timeline == GetWALInsertionTimeLine();
@@ -167,10 +123,12 @@ void tell_of_copy(const Contents& found, bool missing)
         ereport(LOG, errmsg("file \"%s\" is missing", shown_name),
                 errdetail("Ids begin past all that this server can have stamped."));
     } else if (found.era == 0 || found.body.origin.timeline == GetWALInsertionTimeLine()) {
-        ereport(LOG, errmsg("the files of this server were copied, put back or changed since it made ids"),
-                errdetail("Ids begin past all that the server which they come from can have "
-                          "stamped."),
-                errhint("If that server goes on making ids, give this one another flakeid.node."));
+        ereport(
+            LOG,
+            errmsg("the files of this server were copied, put back or changed since it made ids"),
+            errdetail("Ids begin past all that the server which they come from can have "
+                      "stamped."),
+            errhint("If that server goes on making ids, give this one another flakeid.node."));
     }
 }
 
@@ -284,9 +242,9 @@ bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only
         const Stamp flushed = server_bound(kind);
         const Stamp stamp = stamp_of_number(wanted.stamp[kind]);
         covered = covered && flushed >= stamp;
-        *moments_only = *moments_only && stamp_back(flushed) >= stamp_back(stamp) &&
-                        (flushed >= stamp ||
-                         (pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0);
+        *moments_only =
+            *moments_only && stamp_back(flushed) >= stamp_back(stamp) &&
+            (flushed >= stamp || (pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0);
     }
     const Stamped known = stamped_of(&server->flushed);
     *moments_only = *moments_only && known.reach_us >= wanted.reach_us &&

@@ -155,10 +155,11 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         const int64_t longest = settings.max_ahead_us + wait_margin_us;
         const int64_t waited = waiting.us();
         // The first tick after a start, as after a promotion, is waited for in any case.
-        const bool first = (d.word <= g.limits.first || word_tick(g.shape, d.word) <= g.limits.least) &&
-                           wait_us <= server_longest_wait_us();
-        if (!first && (settings.when_ahead == WhenAhead::error || wait_us > longest ||
-                       waited > longest)) {
+        const bool first =
+            (d.word <= g.limits.first || word_tick(g.shape, d.word) <= g.limits.least) &&
+            wait_us <= server_longest_wait_us();
+        if (!first &&
+            (settings.when_ahead == WhenAhead::error || wait_us > longest || waited > longest)) {
             throw_ahead(g, d.word, now_us);
         }
         wait_us = std::max<int64_t>(wait_us, 1);

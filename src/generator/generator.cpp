@@ -28,11 +28,6 @@ namespace {
 constexpr int64_t coarse_lag_us = 50 * us_per_ms;
 constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
 
-Tick clamp_tick(const WordShape& shape, int64_t tick)
-{
-    return tick < 0 ? Tick{0} : std::min(static_cast<Tick>(tick), shape.max_tick);
-}
-
 // The slot of a generator whose node is not leased yet.
 Slot no_slot{
     {word_number(closed_word)}, {0}, {}, any_node, InvalidOid, no_word, no_word, false, false, ""};
@@ -278,27 +273,6 @@ bool anybody_may_use(const Layout& layout)
 }
 
 } // namespace
-
-int64_t word_start_us(const Generator& g, Word word)
-{
-    int64_t us = INT64_MAX;
-    (void)tick_start_us(g.layout, word_tick(g.shape, word), &us);
-    return us;
-}
-
-Stamp stamp_of_word(const Generator& g, Word word)
-{
-    return stamp_of(word_back(g.shape, word), word_start_us(g, word));
-}
-
-Word last_word_at(const Generator& g, Stamp stamp)
-{
-    // Another layout of the database may have counted further back than this one can.
-    return stamp_back(stamp) > g.shape.max_back
-               ? last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick)
-               : last_of_tick(g.shape, stamp_back(stamp),
-                              clamp_tick(g.shape, tick_of_us(g.layout, stamp_us(stamp))));
-}
 
 Slot* find_slot(const Generator& g, uint32_t node)
 {

@@ -128,11 +128,33 @@ inline bool is_span(const Generator& generator)
 }
 
 // The first moment of a word's tick, and its stamp.
-int64_t word_start_us(const Generator& generator, Word word);
-Stamp stamp_of_word(const Generator& generator, Word word);
+inline int64_t word_start_us(const Generator& g, Word word)
+{
+    int64_t us = INT64_MAX;
+    (void)tick_start_us(g.layout, word_tick(g.shape, word), &us);
+    return us;
+}
+
+inline Stamp stamp_of_word(const Generator& g, Word word)
+{
+    return stamp_of(word_back(g.shape, word), word_start_us(g, word));
+}
+
+// The tick, or the first or last one that the layout has.
+inline Tick clamp_tick(const WordShape& shape, int64_t tick)
+{
+    return tick < 0 ? Tick{0} : std::min(static_cast<Tick>(tick), shape.max_tick);
+}
 
 // The last word of the tick that a stamp lies in.
-Word last_word_at(const Generator& generator, Stamp stamp);
+inline Word last_word_at(const Generator& g, Stamp stamp)
+{
+    // Another layout of the database may have counted further back than this one can.
+    return stamp_back(stamp) > g.shape.max_back
+               ? last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick)
+               : last_of_tick(g.shape, stamp_back(stamp),
+                              clamp_tick(g.shape, tick_of_us(g.layout, stamp_us(stamp))));
+}
 
 static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);
 

@@ -88,8 +88,8 @@ void take_undrawn(Lowest& lowest)
         }
     }
     if (first == highest_word) {
-        first = std::max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1,
-                         begun);
+        first =
+            std::max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1, begun);
         lowest.take(first, 0);
     }
     if (some != nullptr) {

@@ -1,0 +1,78 @@
+#include "durable/horizon.hpp"
+
+#include "durable/server_horizon.hpp"
+#include "server/shared.hpp"
+
+namespace flakeid {
+
+namespace {
+
+using HorizonTable = SharedTable<Horizon, max_databases>;
+
+void create(HorizonTable* table)
+{
+    pg_atomic_init_u32(&table->count, 0);
+}
+
+Shared<HorizonTable, create> shared;
+
+void make_entry(Horizon& fresh)
+{
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
+    pg_atomic_init_u32(&fresh.file, InvalidOid);
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        pg_atomic_init_u64(&fresh.bound[kind], 0);
+        pg_atomic_init_u64(&fresh.floor[kind], 0);
+        pg_atomic_init_u64(&fresh.extended_at[kind], 0);
+        pg_atomic_init_u64(&fresh.kept[kind], 0);
+        pg_atomic_init_u64(&fresh.begun[kind], 0);
+    }
+    pg_atomic_init_u64(&fresh.nodes, 0);
+    pg_atomic_init_u64(&fresh.least_us, 0);
+    pg_write_barrier();
+    fresh.database = MyDatabaseId;
+}
+
+bool is_mine(const Horizon& horizon)
+{
+    return horizon.database == MyDatabaseId;
+}
+
+} // namespace
+
+void horizon_init()
+{
+    shared.add();
+    server_horizon_init();
+}
+
+Horizon* shared_horizon()
+{
+    HorizonTable* table = shared.get();
+    Horizon* horizon = table->find_or_take(is_mine, make_entry);
+    // When all are taken, the entry of a dropped database is: no session of it is left.
+    for (int i = 0; horizon == nullptr && i < max_databases; i++) {
+        Horizon& other = table->entries[i];
+        const Oid database = other.database;
+        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
+            continue;
+        }
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+        horizon = table->find(is_mine);
+        if (horizon == nullptr && other.database == database) {
+            make_entry(other);
+            horizon = &other;
+        }
+        LWLockRelease(AddinShmemInitLock);
+    }
+    if (horizon == nullptr) {
+        ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                errmsg("ids were generated in %d databases already", max_databases),
+                errdetail("Every database that generated ids since the server's start counts, "
+                          "unless it was dropped."),
+                errhint("Restart the server, or spread the databases over several servers."));
+    }
+    return horizon;
+}
+
+} // namespace flakeid
