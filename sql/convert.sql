@@ -49,7 +49,7 @@ CREATE VIEW pg_temp.changed AS
     SELECT '-' AS sign, line FROM (SELECT line FROM before EXCEPT ALL SELECT l.line FROM pg_temp.looks() AS l (line)) gone
     UNION ALL SELECT '+', line FROM (SELECT l.line FROM pg_temp.looks() AS l (line) EXCEPT ALL SELECT line FROM before) come;
 -- The same in few words: kind, name and one word more, for what a server of another version prints in other words
-CREATE VIEW pg_temp.changes AS SELECT DISTINCT sign || (regexp_match(line, '^\S+ \S+ \S+'))[1] AS change FROM changed ORDER BY 1;
+CREATE VIEW pg_temp.changes AS SELECT DISTINCT sign || (regexp_match(line, '^\S+ \S+ \S+'))[1] COLLATE "C" AS change FROM changed ORDER BY 1;
 
 -- bigserial, with what may stand round it: the column stays in its place
 CREATE TABLE "Orders" ("Id" bigserial PRIMARY KEY, item text, created_at timestamptz NOT NULL DEFAULT now());

@@ -59,13 +59,13 @@ sub argument
 	return $array ? 'ARRAY[' . join(', ', @values) . "]::$type" . '[]' : $values[0];
 }
 
-# Those that take what only the server itself can pass are left out.
+# The library's own. Those that take what only the server itself can pass are left out.
 my @functions = map { [ split /\|/ ] } split /\n/, $node->safe_psql('postgres', q{
 	SELECT p.oid::regproc, p.prokind, (SELECT string_agg(format_type(t, NULL), '|' ORDER BY n)
 		FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n))
 	FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'flakeid'
-	WHERE p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
+	WHERE p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
 		AND NOT 'internal'::regtype = ANY (p.proargtypes)});
 my %long = ('timestamp with time zone' => 'timestamptz', boolean => 'bool', integer => 'int4', bigint => 'int8', smallint => 'int2');
 my %unknown;
