@@ -201,9 +201,16 @@ int __real_ftruncate(int, off_t);
 int __real_futimens(int, const timespec*);
 int __real_fsync(int);
 int __real_fdatasync(int);
+int __real_rename(const char*, const char*);
+int __real_unlink(const char*);
+int __real_access(const char*, int);
+int __real_mkdir(const char*, mode_t);
 
 int __wrap_stat(const char* path, struct stat* status)
 {
+    if (running == nullptr) {
+        return __real_stat(path, status);
+    }
     yield();
     const DiskFile* file = find(inside(path));
     if (file == nullptr && is_folder(inside(path))) {
@@ -244,8 +251,11 @@ bool pg_strong_random(void* to, size_t size)
     return true;
 }
 
-int __wrap_access(const char* path, int)
+int __wrap_access(const char* path, int mode)
 {
+    if (running == nullptr) {
+        return __real_access(path, mode);
+    }
     struct stat status;
     return __wrap_stat(path, &status);
 }
@@ -372,6 +382,9 @@ int __wrap_fdatasync(int number)
 
 int __wrap_rename(const char* from, const char* to)
 {
+    if (running == nullptr) {
+        return __real_rename(from, to);
+    }
     if (fails()) {
         return -1;
     }
@@ -390,6 +403,9 @@ int __wrap_rename(const char* from, const char* to)
 
 int __wrap_unlink(const char* path)
 {
+    if (running == nullptr) {
+        return __real_unlink(path);
+    }
     yield();
     if (here().now.files.erase(inside(path)) == 0) {
         errno = ENOENT;
@@ -398,9 +414,9 @@ int __wrap_unlink(const char* path)
     return 0;
 }
 
-int __wrap_mkdir(const char*, mode_t)
+int __wrap_mkdir(const char* path, mode_t mode)
 {
-    return 0;
+    return running == nullptr ? __real_mkdir(path, mode) : 0;
 }
 
 int MakePGDirectory(const char*)

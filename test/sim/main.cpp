@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern "C" int __llvm_profile_write_file(void) __attribute__((weak));
+
 namespace sim {
 
 namespace {
@@ -274,6 +276,15 @@ struct Child {
     FILE* says;
 };
 
+// Ends a child that did its work; what a build for coverage counted is kept.
+[[noreturn]] void leave_child()
+{
+    if (__llvm_profile_write_file != nullptr) {
+        (void)__llvm_profile_write_file();
+    }
+    _exit(0);
+}
+
 // Writes what hear() reads.
 [[noreturn]] void be_child(uint64_t seed, int to)
 {
@@ -292,7 +303,7 @@ struct Child {
             static_cast<unsigned long long>(ids_handed_out()),
             static_cast<unsigned long long>(polls), lives.size(),
             static_cast<long long>(true_us));
-    _exit(0);
+    leave_child();
 }
 
 Child start_child(uint64_t seed)
