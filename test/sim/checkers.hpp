@@ -1,6 +1,6 @@
 // What the checkers are told, and what they ask each other. They see what a user sees (ids that
-// were handed out, marks that were answered, clocks) and the flushed pages; nothing of the memory of
-// the glue. Each has a file in checkers/.
+// were handed out, marks that were answered, clocks) and the flushed pages; nothing of the memory
+// of the glue. Each has a file in checkers/.
 #pragma once
 
 #include "checker.hpp"
@@ -84,7 +84,6 @@ void raised_life_begins(Start how);
 
 // A server logged something.
 void no_false_alarm(Server& server, const char* message);
-
 
 // An id was drawn; a mark was answered for the layout from a snapshot.
 void settled_drawn(const Id& id);

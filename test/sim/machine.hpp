@@ -2,9 +2,10 @@
 // Nothing here knows PostgreSQL or flakeid.
 //
 // One process runs at a time. Where it yields, another one may go on; it yields wherever it touches
-// shared memory, reads a clock, takes a lock or waits (yields.hpp, postgres.cpp). What a process has
-// of its own lies in two sections of the program, which are swapped with the processes: all data of
-// the sources of flakeid (the Makefile renames their sections), and what is PROCESS_LOCAL here.
+// shared memory, reads a clock, takes a lock or waits (yields.hpp, postgres.cpp). What a process
+// has of its own lies in two sections of the program, which are swapped with the processes: all
+// data of the sources of flakeid (the Makefile renames their sections), and what is PROCESS_LOCAL
+// here.
 #pragma once
 
 #include <cstdint>
@@ -109,8 +110,8 @@ inline void sleep_us(int64_t us)
 void wake(Process& process);
 void wake_number(int process);
 
-// Lets a process that is awake go on until it yields for good. When all sleep, time passes until one
-// wakes, at most until then; false when there is none.
+// Lets a process that is awake go on until it yields for good. When all sleep, time passes until
+// one wakes, at most until then; false when there is none.
 bool run_somebody(int64_t until);
 
 // The same for one process.
@@ -121,8 +122,7 @@ void* of_process(Process& process, void* variable);
 template <typename T>
 T& of(Process& process, T& variable)
 {
-    return *static_cast<T*>(
-        of_process(process, const_cast<std::remove_volatile_t<T>*>(&variable)));
+    return *static_cast<T*>(of_process(process, const_cast<std::remove_volatile_t<T>*>(&variable)));
 }
 
 // How long a process goes on alone: up to so many yields, the others stand wherever they are.

@@ -5,8 +5,8 @@
 //   --all               goes on after any broken rule, and counts them
 //   --first=N, --jobs=N of many seeds
 //   --reached           prints how often what was reached
-// The exit status is 0 when all is well, 1 when a rule was broken, 3 when the seed did not reach what
-// it chose, and 2 when the arguments are wrong. The last line begins with "ok" or "broken".
+// The exit status is 0 when all is well, 1 when a rule was broken, 3 when the seed did not reach
+// what it chose, and 2 when the arguments are wrong. The last line begins with "ok" or "broken".
 #include "checkers.hpp"
 #include "world.hpp"
 
@@ -118,9 +118,8 @@ void run_world(uint64_t seed, const Steps& steps)
         step_now = step;
         run_step(step);
     }
-    for (size_t i = steps.size(); !is_list(options.steps) && i < further * steps.size() &&
-                                  not_reached() != nullptr;
-         i++) {
+    for (size_t i = steps.size();
+         !is_list(options.steps) && i < further * steps.size() && not_reached() != nullptr; i++) {
         step_now = i;
         run_step(i);
     }
@@ -251,9 +250,8 @@ int run_one()
            world.chosen.empty() ? "-" : world.chosen.c_str(),
            static_cast<unsigned long long>(yields),
            static_cast<unsigned long long>(ids_handed_out()),
-           static_cast<unsigned long long>(polls), lives.size(),
-           static_cast<double>(true_us) / 1e6, cpu_seconds(),
-           static_cast<unsigned long long>(trace_hash()));
+           static_cast<unsigned long long>(polls), lives.size(), static_cast<double>(true_us) / 1e6,
+           cpu_seconds(), static_cast<unsigned long long>(trace_hash()));
     return missing != nullptr ? 3 : 0;
 }
 
@@ -301,8 +299,7 @@ struct Child {
     }
     dprintf(to, "sum %llu %llu %llu %zu %lld\n", static_cast<unsigned long long>(yields),
             static_cast<unsigned long long>(ids_handed_out()),
-            static_cast<unsigned long long>(polls), lives.size(),
-            static_cast<long long>(true_us));
+            static_cast<unsigned long long>(polls), lives.size(), static_cast<long long>(true_us));
     leave_child();
 }
 
@@ -383,7 +380,8 @@ void run_seeds(Many& many, uint64_t first, int64_t seeds, Enough enough)
         children.erase(children.begin());
         if (terminal) {
             fprintf(stderr, "\r%llu seeds of %lld, %llu ids, %zu bad ",
-                    static_cast<unsigned long long>(many.done), static_cast<long long>(options.seeds),
+                    static_cast<unsigned long long>(many.done),
+                    static_cast<long long>(options.seeds),
                     static_cast<unsigned long long>(many.sum.ids), many.bad.size());
         }
         if (many.bad.size() >= most_bad || enough()) {

@@ -73,7 +73,7 @@ struct Setting {
     const config_enum_entry* options;
     void* check;
     void* assign;
-    char reset[24]; // of numbers
+    char reset[24];       // of numbers
     bool below_of_server; // no database or role may set it
 };
 
@@ -83,12 +83,13 @@ PROCESS_LOCAL Held my_held[most_held] = {};
 PROCESS_LOCAL int my_held_count = 0;
 PROCESS_LOCAL Setting my_settings[most_settings] = {};
 PROCESS_LOCAL int my_setting_count = 0;
-PROCESS_LOCAL int my_level = 0; // of the error that is being made
+PROCESS_LOCAL int my_level = 0;   // of the error that is being made
 PROCESS_LOCAL size_t my_used = 0; // of the arena
 PROCESS_LOCAL Buffer my_record = InvalidBuffer;
 PROCESS_LOCAL bool my_library = false; // is loaded
 PROCESS_LOCAL SnapshotData my_snapshot = {};
-PROCESS_LOCAL int my_further_opens = 0; // of flakeid.state, which this process has locked for itself
+PROCESS_LOCAL int my_further_opens =
+    0; // of flakeid.state, which this process has locked for itself
 PROCESS_LOCAL Oid my_scanned = InvalidOid; // the catalog, and how many of its rows were seen
 PROCESS_LOCAL int my_scanned_rows = 0;
 PROCESS_LOCAL TransactionId my_snapshot_xip[most_backends + most_prepared] = {};
@@ -438,7 +439,8 @@ void leave_transaction()
     if (my_xid != 0) {
         server.running_xids.erase(my_xid);
         auto& latest = server.variables.latestCompletedXid;
-        latest = FullTransactionIdFromU64(std::max<uint64_t>(U64FromFullTransactionId(latest), my_xid));
+        latest =
+            FullTransactionIdFromU64(std::max<uint64_t>(U64FromFullTransactionId(latest), my_xid));
     }
     MyProc->xid = InvalidTransactionId;
     MyProc->lxid = InvalidLocalTransactionId;
@@ -587,8 +589,7 @@ void replace_state()
     const int page = number * files_each + to;
     write_block(server, page, file);
     server.relations[page].rd_node.relNode = file.number;
-    PageSetLSN(block(server, page),
-               insert_wal({WalKind::page, 0, 0, number, file, InvalidOid, 0}));
+    PageSetLSN(block(server, page), insert_wal({WalKind::page, 0, 0, number, file, InvalidOid, 0}));
     server.replacing[number] = {running->number, my_xid, file.number};
     yield();
 }
@@ -775,9 +776,20 @@ static char context[8];
 MemoryContext CurrentMemoryContext = reinterpret_cast<MemoryContext>(context);
 MemoryContext TopMemoryContext = CurrentMemoryContext;
 SnapshotData SnapshotAnyData;
-const char* const GucSource_Names[] = {"default", "default", "environment variable", "configuration file",
-                                       "command line", "global", "database", "user", "database user",
-                                       "client", "override", "interactive", "test", "session"};
+const char* const GucSource_Names[] = {"default",
+                                       "default",
+                                       "environment variable",
+                                       "configuration file",
+                                       "command line",
+                                       "global",
+                                       "database",
+                                       "user",
+                                       "database user",
+                                       "client",
+                                       "override",
+                                       "interactive",
+                                       "test",
+                                       "session"};
 bool creating_extension = false;
 
 // Clocks
@@ -1304,8 +1316,8 @@ XLogRecPtr GenericXLogFinish(GenericXLogState*)
     const int page = page_of(my_record);
     my_record = InvalidBuffer;
     memcpy(block(here(), page), record_page, BLCKSZ);
-    const uint64_t lsn = insert_wal({WalKind::page, 0, 0, page / files_each,
-                                     read_block(here(), page), InvalidOid, 0});
+    const uint64_t lsn = insert_wal(
+        {WalKind::page, 0, 0, page / files_each, read_block(here(), page), InvalidOid, 0});
     PageSetLSN(block(here(), page), lsn);
     return lsn;
 }
@@ -1368,7 +1380,8 @@ bool SearchSysCacheExists(int, Datum, Datum, Datum, Datum)
     return true;
 }
 
-// A row of pg_class or pg_extension, as far as durable.cpp looks at it. The next one takes its place.
+// A row of pg_class or pg_extension, as far as durable.cpp looks at it. The next one takes its
+// place.
 static HeapTuple catalog_row(Oid file, uint64_t maker, uint64_t remover)
 {
     alignas(MAXIMUM_ALIGNOF) static char bytes[row_header + sizeof(FormData_pg_class)];
@@ -1376,8 +1389,8 @@ static HeapTuple catalog_row(Oid file, uint64_t maker, uint64_t remover)
     memset(bytes, 0, sizeof bytes);
     auto* header = reinterpret_cast<HeapTupleHeader>(bytes);
     header->t_hoff = row_header;
-    header->t_infomask =
-        static_cast<uint16>((maker == 0 ? HEAP_XMIN_FROZEN : 0) | (remover == 0 ? HEAP_XMAX_INVALID : 0));
+    header->t_infomask = static_cast<uint16>((maker == 0 ? HEAP_XMIN_FROZEN : 0) |
+                                             (remover == 0 ? HEAP_XMAX_INVALID : 0));
     HeapTupleHeaderSetXmin(header, static_cast<TransactionId>(maker));
     HeapTupleHeaderSetXmax(header, static_cast<TransactionId>(remover));
     auto* form = reinterpret_cast<Form_pg_class>(bytes + row_header);
@@ -1462,7 +1475,6 @@ Datum getmissingattr(TupleDesc, int, bool*)
     no_catalogs();
     return 0;
 }
-
 
 void heap_datum_check(HeapTupleHeader, TupleDesc) {}
 
@@ -1631,7 +1643,6 @@ int GetConfigOptionFlags(const char*, bool)
 {
     return 0;
 }
-
 
 int GetNumConfigOptions(void)
 {

@@ -55,8 +55,8 @@ void release(Lock& lock, bool exclusive);
 struct DiskFile {
     uint64_t number = 0;                         // inode
     int64_t born = 0, modified = 0, changed = 0; // wall clock of the machine
-    std::string bytes;   // as everybody reads them
-    std::string flushed; // as they are safe from a power failure
+    std::string bytes;                           // as everybody reads them
+    std::string flushed;                         // as they are safe from a power failure
 };
 
 // A file of flakeid.state, with its row as it stands on the page.
@@ -98,9 +98,9 @@ struct WalRecord {
     uint64_t lsn;
     int64_t flushed_at; // true time; 0: it is not
     int database;
-    StateFile file;      // page: as it stands after that
-    Oid current;         // catalog: which file is current, after a commit
-    uint64_t xid;        // commit
+    StateFile file; // page: as it stands after that
+    Oid current;    // catalog: which file is current, after a commit
+    uint64_t xid;   // commit
 };
 
 // ---- The machine of a server
@@ -125,7 +125,7 @@ struct Server {
     bool up = false;
     uint64_t life = 0; // how often it was started
     bool panicked = false;
-    int64_t start_us = 0;   // wall clock at its start
+    int64_t start_us = 0; // wall clock at its start
 
     // Its machine
     Clock clock;
@@ -169,7 +169,7 @@ struct Server {
     Directory base;             // as of the last start
     std::vector<WalRecord> wal; // since then
     uint64_t inserted = 0, flushed = 0;
-    Directory now; // files and state as they are now
+    Directory now;                          // files and state as they are now
     StateFile flushed_rows[most_databases]; // of flakeid.state, as they are flushed
 };
 
@@ -225,12 +225,12 @@ void stop_server(Server& server);
 // ---- Processes of a server
 
 // What a process has of its own.
-extern int my_seat;              // its place among the server's processes
-extern uint64_t my_xid;          // of its transaction; 0: it has none
-extern char my_message[512];     // of the last error
-extern int my_error;             // its SQLSTATE
-extern bool my_end;              // the error ends the process
-extern int64_t my_highest_wall;  // the latest moment that it read from the wall clock
+extern int my_seat;             // its place among the server's processes
+extern uint64_t my_xid;         // of its transaction; 0: it has none
+extern char my_message[512];    // of the last error
+extern int my_error;            // its SQLSTATE
+extern bool my_end;             // the error ends the process
+extern int64_t my_highest_wall; // the latest moment that it read from the wall clock
 extern bool cancel_pending, terminate_pending;
 
 // Makes the running process the one in that place of its server, in a database. `role`: the

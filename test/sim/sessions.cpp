@@ -10,8 +10,8 @@
 
 namespace sim {
 
-using flakeid::configured_generator;
 using flakeid::can_settle;
+using flakeid::configured_generator;
 using flakeid::Draw;
 using flakeid::Generator;
 using flakeid::Word;
@@ -20,7 +20,10 @@ using flakeid::Word;
 SimLayout layouts[layout_count] = {
     {"10 ms", "time:39:10ms sequence:2 machine:16 epoch=2026-01-01", 0, {}},
     {"1 ms", "time:41:1ms node:19 sequence:3 epoch=2026-01-01", 0, {}},
-    {"back below, bits of 10 ms", "time:39:10ms sequence:2 back:2 machine:14 epoch=2026-01-01", 'B', {}},
+    {"back below, bits of 10 ms",
+     "time:39:10ms sequence:2 back:2 machine:14 epoch=2026-01-01",
+     'B',
+     {}},
     {"back on top", "back:3 time:38:10ms node:10 sequence:2 epoch=2026-01-01", 'B', {}},
     {"2 ms, scaled to 1 ms", "time:40:2ms node:19 sequence:4 epoch=2026-01-01", 'S', {}},
     {"1 s", "time:31:1s node:14 sequence:4 epoch=2026-01-01", 'O', {}},
@@ -44,7 +47,8 @@ void choose_layout(Server& server, int database)
     do {
         layout = static_cast<int>(chance.below(layout_count));
     } while ((layouts[layout].feature != 0 && !world.has(layouts[layout].feature)) ||
-             (world.has('Q') && database == 0 && lives.size() == 1 && !can_settle(layouts[layout].layout)));
+             (world.has('Q') && database == 0 && lives.size() == 1 &&
+              !can_settle(layouts[layout].layout)));
     layout_of_database[database] = layout;
     server.of_database[database]["flakeid.layout"] = layouts[layout].text;
     note("layout of database %lld is %lld", database, layout);
@@ -112,8 +116,8 @@ Before draw_begins(int layout)
 
 void hand_out(const Generator& g, Word word, int layout, const Before& before, bool cached)
 {
-    id_is_handed_out({raw_id(g, word), g, word, layout, my_transaction, before.highest,
-                      before.raised, cached});
+    id_is_handed_out(
+        {raw_id(g, word), g, word, layout, my_transaction, before.highest, before.raised, cached});
     if (word_tick(g.shape, word) > g.limits.now) {
         ran_ahead();
     }
@@ -206,8 +210,7 @@ void poll()
     was_polled();
     const int database = my_database();
     const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
-    const int64_t mark_us =
-        g.layout.epoch_us + (mark >> g.layout.time_shift) * g.layout.tick_us;
+    const int64_t mark_us = g.layout.epoch_us + (mark >> g.layout.time_shift) * g.layout.tick_us;
     const bool above =
         mark_us > stamp_us(flakeid::stamp_of_number(durable.stamped.stamp[flakeid::plain_horizon]));
     note("mark %llx of database %lld, layout %lld", mark, database, my_layout);
@@ -492,8 +495,7 @@ Process* busy_session(Server& server, int number)
 void cancel_somebody()
 {
     Server& server = servers[world.server];
-    Process* process =
-        busy_session(server, static_cast<int>(chance.below(world.session_count)));
+    Process* process = busy_session(server, static_cast<int>(chance.below(world.session_count)));
     if (process != nullptr && chance.one_in(4)) {
         was_terminated();
         note("session %lld is terminated", process->number);

@@ -32,7 +32,8 @@ void tell_everyone(Server& server);
 // Faults have stopped. All forget what they were told and are cancelled; true when none is at work
 // any more within a minute.
 bool calm_down();
-// Each one draws one id, within that time; what those who get none say, if it is no fault of theirs.
+// Each one draws one id, within that time; what those who get none say, if it is no fault of
+// theirs.
 enum class Fails { may, may_not };
 void everyone_draws(Server& server, int64_t within, Fails fails);
 

@@ -95,8 +95,7 @@ bool counts_fewer(const Directory& directory, const Directory& before)
 {
     auto count = [](const Directory& of, int database) {
         const flakeid::Durable durable = durable_of(current_file(of.databases[database]));
-        return stamp_back(
-            flakeid::stamp_of_number(durable.stamped.stamp[flakeid::back_horizon]));
+        return stamp_back(flakeid::stamp_of_number(durable.stamped.stamp[flakeid::back_horizon]));
     };
     for (int i = 0; i < most_databases; i++) {
         if (count(directory, i) < count(before, i)) {
@@ -137,8 +136,9 @@ void touch_control_file(Server& s, Directory& directory)
 {
     DiskFile& file = directory.files["global/pg_control"];
     directory.checkpoint++;
-    file.bytes = file.flushed = std::to_string(s.life) + " " + std::to_string(directory.checkpoint) +
-                                " " + std::to_string(directory.timeline);
+    file.bytes = file.flushed = std::to_string(s.life) + " " +
+                                std::to_string(directory.checkpoint) + " " +
+                                std::to_string(directory.timeline);
     file.modified = file.changed = wall_clock(s);
 }
 
@@ -152,8 +152,7 @@ void start(Start how, Directory directory)
     if (world.has('K') && chance.one_in(3)) {
         set_back(chance.below(4 * second));
     }
-    const bool elsewhere =
-        how == Start::copied || how == Start::promoted || how == Start::put_back;
+    const bool elsewhere = how == Start::copied || how == Start::promoted || how == Start::put_back;
     if (elsewhere && behind() > 2900 * ms) {
         s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
     }
@@ -163,8 +162,9 @@ void start(Start how, Directory directory)
         directory.prepared.clear(); // somebody has rolled them back
     }
     for (size_t i = 0; i < transactions.size(); i++) {
-        const bool waits = std::any_of(directory.prepared.begin(), directory.prepared.end(),
-                                       [&](const Prepared& p) { return p.transaction == static_cast<int>(i); });
+        const bool waits =
+            std::any_of(directory.prepared.begin(), directory.prepared.end(),
+                        [&](const Prepared& p) { return p.transaction == static_cast<int>(i); });
         Transaction& transaction = transactions[i];
         transaction.ended = transaction.ended || (transaction.prepared && !waits);
     }
@@ -177,7 +177,8 @@ void start(Start how, Directory directory)
         }
     }
     start_server(s, directory);
-    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted), clock %lld us behind",
+    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted), clock %lld us "
+         "behind",
          static_cast<int64_t>(how), behind());
     begin_sessions(s, chance.one_in(2) ? 0 : 20 * ms);
     if (chance.one_in(2)) {
@@ -253,7 +254,7 @@ void step_promotion()
     promotion_happened();
     Server& s = server();
     Directory standby = standby_at(s, true_us - chance.below(second)); // replay lag under 1 s
-    standby.files = chance.one_in(2) ? s.base.files : fresh_files; // WAL carries none
+    standby.files = chance.one_in(2) ? s.base.files : fresh_files;     // WAL carries none
     standby.timeline++;
     s.machine = ++next_machine;
     start(Start::promoted, copied(s, standby));
@@ -277,7 +278,8 @@ void step_put_copy_back()
     }
     put_back_happened();
     Server& s = server();
-    const Directory& copy = copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
+    const Directory& copy =
+        copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
     start(Start::put_back, synchronised(s, s.now, copy, chance.one_in(2)));
     run_turns(chance.below(12));
 }
@@ -289,7 +291,8 @@ void step_use_copy()
     }
     copy_happened();
     Server& s = server();
-    const Directory& copy = copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
+    const Directory& copy =
+        copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
     if (chance.one_in(2)) {
         s.machine = ++next_machine;
     }

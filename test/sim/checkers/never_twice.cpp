@@ -16,14 +16,14 @@ const char* kind_of_lives(size_t first, size_t last)
         modest = modest || lives[i].least_reach < longest_max_ahead;
         older_back = older_back || lives[i].older_back;
     }
-    return first == last              ? "one life"
-           : !moved && !put_back      ? "a restart"
-           : behind >= clock_may_lag  ? beyond_promise
-           : put_back                 ? "3: a copy was put back, identity unchanged"
-           : older_back               ? "8b: a copy is older than a raised back"
-           : modest                   ? "5: a copy's floor has the first session's max_ahead"
-           : behind > 0               ? "8a: a copy or standby, its clock behind by less than allowed"
-                                      : "a copy or standby, right clock";
+    return first == last             ? "one life"
+           : !moved && !put_back     ? "a restart"
+           : behind >= clock_may_lag ? beyond_promise
+           : put_back                ? "3: a copy was put back, identity unchanged"
+           : older_back              ? "8b: a copy is older than a raised back"
+           : modest                  ? "5: a copy's floor has the first session's max_ahead"
+           : behind > 0 ? "8a: a copy or standby, its clock behind by less than allowed"
+                        : "a copy or standby, right clock";
 }
 
 namespace {

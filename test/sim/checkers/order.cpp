@@ -1,6 +1,6 @@
-// G2: ids of a plain layout and one node lie above each that was handed out before their draw began,
-// in this life of the server, whatever the database. In one database they lie above those of earlier
-// lives too.
+// G2: ids of a plain layout and one node lie above each that was handed out before their draw
+// began, in this life of the server, whatever the database. In one database they lie above those of
+// earlier lives too.
 #include "checkers.hpp"
 #include "sessions.hpp"
 

@@ -92,15 +92,16 @@ void settled_answered(int database, int layout, int64_t mark, bool above_horizon
                  at->second.transaction, static_cast<unsigned long long>(transaction.xid),
                  transaction.prepared ? ", prepared" : "");
             broken("%s", raise_began(database)
-                       ? while_raised
-                       : "settled: an id below the mark belongs to a transaction that runs");
+                             ? while_raised
+                             : "settled: an id below the mark belongs to a transaction that runs");
         }
         const auto xid = static_cast<TransactionId>(transaction.xid);
-        const bool unseen = xid >= snapshot.xmax ||
-                            std::count(snapshot.xip, snapshot.xip + snapshot.xcnt, xid) > 0;
+        const bool unseen =
+            xid >= snapshot.xmax || std::count(snapshot.xip, snapshot.xip + snapshot.xcnt, xid) > 0;
         if (transaction.committed && unseen) {
-            broken("%s", raise_began(database) ? while_raised
-                                         : "settled: the snapshot does not see an id below the mark");
+            broken("%s", raise_began(database)
+                             ? while_raised
+                             : "settled: the snapshot does not see an id below the mark");
         }
         at = ids.erase(at);
     }
