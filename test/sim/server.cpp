@@ -1,4 +1,4 @@
-#include "server.hpp"
+#include "backend.hpp"
 
 #include "checker.hpp"
 
@@ -201,6 +201,114 @@ void set_durable(StateFile& file, flakeid::Durable durable)
     durable.check = static_cast<int64_t>(flakeid::durable_check(durable));
     file.has_row = true;
     memcpy(file.row, &durable, sizeof durable);
+}
+
+// ---- Memory
+
+void* take_memory(Server& server, size_t size)
+{
+    const auto spare = server.spare_memory.find(size);
+    void* memory;
+    if (spare != server.spare_memory.end()) {
+        memory = spare->second;
+        server.spare_memory.erase(spare);
+    } else {
+        memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+    }
+    server.memory_sizes[memory] = size;
+    return memory;
+}
+
+namespace {
+
+void give_memory(Server& server, void* memory)
+{
+    server.spare_memory.insert({server.memory_sizes[memory], memory});
+}
+
+// ---- Life of a server
+
+void postmaster()
+{
+    become_backend(most_backends - 1, 0, {});
+    Server& server = here();
+    process_shared_preload_libraries_in_progress = true;
+    load_library();
+    process_shared_preload_libraries_in_progress = false;
+    if (shmem_request_hook != nullptr) {
+        shmem_request_hook();
+    }
+    if (shmem_startup_hook != nullptr) {
+        shmem_startup_hook();
+    }
+    end_backend();
+    server.image = take_image();
+}
+
+} // namespace
+
+void start_server(Server& server, const Directory& directory)
+{
+    Assert(!server.up);
+    server.up = true;
+    server.panicked = false;
+    server.life++;
+    server.base = server.now = directory;
+    server.wal.clear();
+    server.flushed = server.inserted;
+    for (int i = 0; i < most_databases; i++) {
+        server.flushed_rows[i] = current_file(directory.databases[i]);
+    }
+    server.in_recovery = false;
+    memset(server.lwlocks, 0, sizeof server.lwlocks);
+    for (Lock& lock : server.locks) {
+        lock = Lock{};
+    }
+    memset(server.procs, 0, sizeof server.procs);
+    server.proc_header = PROC_HDR{};
+    server.proc_header.allProcs = server.procs;
+    server.variables = VariableCacheData{};
+    server.now.next_xid += 100;
+    server.start_us = wall_clock(server);
+    server.variables.latestCompletedXid = FullTransactionIdFromU64(server.now.next_xid - 1);
+    server.running_xids.clear();
+    for (Replacing& replacing : server.replacing) {
+        replacing = Replacing{};
+    }
+    for (size_t i = 0; i < server.now.prepared.size(); i++) {
+        Prepared& prepared = server.now.prepared[i];
+        prepared.ending = false;
+        PGPROC& proc = server.procs[most_backends + i];
+        proc.xid = static_cast<TransactionId>(prepared.xid);
+        proc.databaseId = first_database + static_cast<Oid>(prepared.database);
+        server.running_xids.insert(prepared.xid);
+    }
+    make_pages(server);
+    for (Lock& lock : server.relation_locks) {
+        lock = Lock{};
+    }
+    server.image = pristine;
+    if (server.preload) {
+        Process& process = spawn(server, "postmaster", postmaster, pristine, true_us);
+        while (process.alive) {
+            run(process);
+            true_us = std::max(true_us, std::min(process.wakes_at, true_us + second));
+        }
+    }
+}
+
+void stop_server(Server& server)
+{
+    kill_all_of(server);
+    for (const auto& [name, memory] : server.memory) {
+        give_memory(server, memory);
+    }
+    server.memory.clear();
+    for (void* segment : server.segments) {
+        give_memory(server, segment);
+    }
+    server.segments.clear();
+    server.up = false;
 }
 
 } // namespace sim
