@@ -58,15 +58,13 @@ void settled_drawn(const Id& id)
         tell("id %llx, mark %llx, of life %zu", static_cast<unsigned long long>(id.raw),
              static_cast<unsigned long long>(b.mark), b.life);
         const char* kind = kind_of_lives(b.life, lives.size() - 1);
-        if (kind != beyond_promise && b.above_horizon && b.life < lives.size() - 1) {
+        if (b.above_horizon && b.life < lives.size() - 1 && kind[0] != '3') {
             kind = "7: the mark lay above the horizon";
         }
         if (b.life == lives.size() - 1 && raise_began(database)) {
             kind = while_raised;
         }
-        // The copy does not know of the count that the mark has: its ids are others, and lie below.
-        const bool older_count = strncmp(kind, "8b", 2) == 0;
-        if (kind == beyond_promise || older_count) {
+        if (kind == beyond_promise) {
             forget_told();
         } else {
             tell(", %s", kind);
