@@ -142,6 +142,10 @@ like(refusal($new, 'SELECT flake_next()', database => 'shop'), $far, 'is not rew
 $new->restart;
 like(refusal($new, 'SELECT flake_next()', database => 'shop'), $far, 'after a restart neither');
 
+# After a restart it counts for all databases of the server, until it is repaired.
+like(refusal($new, 'SELECT flake_next()', database => 'of_ordinary'), $far, 'nor another database');
+$new->safe_psql($_, 'SELECT flakeid.repair_horizon(none_kept => true)') for qw(shop of_ordinary);
+
 #
 # An ordinary role's pg_dump and restore
 #
