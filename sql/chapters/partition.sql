@@ -85,16 +85,6 @@ REVOKE ALL ON FUNCTION flakeid.partition_forget() FROM PUBLIC;
 CREATE TRIGGER forget BEFORE INSERT ON flakeid.partitioned FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
 CREATE TRIGGER forget BEFORE INSERT ON flakeid.partition_log FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
 
--- pg_dump carries the table. Where it belongs to no extension, it does so by itself.
-DO $$
-BEGIN
-    PERFORM pg_catalog.pg_extension_config_dump('flakeid.partitioned',
-        'WHERE parent IN (SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relkind = ''p'')');
-EXCEPTION WHEN feature_not_supported THEN
-    NULL;
-END
-$$;
-
 -- Periods. They begin at midnight UTC, months at the first, weeks on Monday.
 
 CREATE FUNCTION flakeid.period_start(at timestamptz, every interval) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
