@@ -175,5 +175,5 @@ FLAKEID_FUNCTION(flakeid_restore_denied)
                           until),
                 errhint("SELECT flakeid.raise_horizon('%s');", until));
     }
-    return PointerGetDatum(nullptr);
+    return static_cast<Datum>(0);
 }
