@@ -252,8 +252,10 @@ ROLLBACK;
 DROP FUNCTION sealed_for_all, sealed_by_me;
 
 -- No index and no generated column holds plain ids of sealed ones, whoever makes it.
+\set VERBOSITY terse
 CREATE INDEX ON orders ((id::flake));
 CREATE INDEX ON orders ((flake_unseal(id)));
+\set VERBOSITY default
 ALTER TABLE orders ADD plain flake GENERATED ALWAYS AS (id::flake) STORED;
 CREATE TABLE generated (id flake_sealed, plain bigint GENERATED ALWAYS AS (id::bigint) STORED);
 CREATE TABLE generated (id flake PRIMARY KEY);
