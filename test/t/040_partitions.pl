@@ -139,7 +139,7 @@ $node->command_ok([ 'pg_dump', '-U', 'shop', '-h', $node->host, '-p', $node->por
 my $said = '';
 IPC::Run::run([ 'psql', '-Xq', '-U', 'shop', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], '<', \undef, '>', \my $out, '2>', \$said);
 unlike($said, qr/ERROR.*(?:partition|event|orders|line)/, 'and restores');
-my $declared = 'SELECT parent, every, ahead, keep, layout, drop_old FROM flakeid.partitioned ORDER BY 1::text';
+my $declared = 'SELECT parent, every, ahead, keep, layout, drop_old FROM flakeid.partitioned ORDER BY parent::text';
 is($node->safe_psql('restored', $declared), $node->safe_psql('shop', $declared), 'what was declared is there');
 is($node->safe_psql('restored', 'SELECT count(*) FROM flakeid.partitions'), $node->safe_psql('shop', 'SELECT count(*) FROM flakeid.partitions WHERE attached'), 'and all partitions');
 $node->safe_psql('restored', 'CALL flakeid.maintain()', extra_params => [ '-U', 'shop' ]);
