@@ -4,10 +4,18 @@ use strict;
 use warnings;
 use Exporter 'import';
 use Test::More;
-our @EXPORT = qw(text lines sources version script made cells tables none same);
+our @EXPORT = qw(text lines files sources version script made cells tables none same);
 
 sub text { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; return <$in> }
 sub lines { my @lines = `@_`; die "@_ failed" if $?; chomp @lines; return @lines }
+
+# The files of the project with such names; not those that tests make, which come and go meanwhile.
+sub files
+{
+	my $names = join ' -o ', map { "-name '$_'" } @_;
+	return map { s{^\./}{}r } lines("find . \\( -name .git -o -name node_modules -o -path ./build -o -path ./log -o -path ./results -o -path ./tmp -o -path ./tmp_check \\) -prune -o -type f \\( $names \\) -print");
+}
+
 sub sources { return sort glob 'src/*.[ch]pp src/*/*.[ch]pp' }
 sub version { return (text('flakeid.control') =~ /^default_version = '(.*)'$/m)[0] }
 

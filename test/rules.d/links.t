@@ -10,7 +10,7 @@ use XML::Parser;
 
 chdir "$FindBin::Bin/../.." or die $!;
 
-my @pages = map { s{^\./}{}r } grep { !m{/(?:build|node_modules|tmp|tmp_check)/} } lines("find . -name '*.md'");
+my @pages = files('*.md');
 
 # A page without what is shown and not read: comments, blocks of code, and code in a line.
 sub prose { return text($_[0]) =~ s/<!--.*?-->//gsr =~ s/^( *)(```+)(?!`).*?^ *\2`*$//gmsr =~ s/(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)//gsr }
@@ -59,7 +59,7 @@ for my $page (@pages)
 cmp_ok($count, '>', 200, "$count relative links in " . @pages . ' pages');
 none('each leads to what is there', @dead);
 
-my @pictures = map { s{^\./}{}r } grep { !m{/(?:build|tmp_check)/} } lines("find . -name '*.svg'");
+my @pictures = files('*.svg');
 none('each picture is shown by a page', grep { !$shown{$_} } @pictures);
 none('each is smaller than 40 kB', grep { -s >= 40_000 } @pictures);
 none('each is well-formed', map { my $file = $_; eval { XML::Parser->new->parsefile($file); 1 } ? () : "$file: $@" =~ s/\n/ /gr } @pictures);

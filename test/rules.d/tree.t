@@ -26,7 +26,7 @@ like(join(' ', lines('g++ -std=c++17 -MM test/model/horizon_model.cpp')), qr{/sr
 none('std::max and std::min, not Max and Min', grep { text($_) =~ /\b(?:Max|Min)\(/ } sources());
 
 # What .editorconfig says of every file, but for what programs wrote.
-my @texts = grep { -T && !m{^\./(?:\.git|build|expected|log|results|tmp|tmp_check|test/fuzz/corpus)/|^\./regression\.|\.(?:o|d|bc|so|svg)$} } lines('find . -type f');
+my @texts = grep { -T && !m{^(?:expected|test/fuzz/corpus)/|^regression\.|\.(?:o|d|bc|so|svg)$} } files('*');
 none('lines end in LF, without blanks before it', grep { text($_) =~ /[ \t\r]\n|[^\n]\z/ } @texts);
 
 # Names in capitals stand for something else.
