@@ -11,7 +11,7 @@ chdir "$FindBin::Bin/../.." or die $!;
 my $page = 'doc/dev/architecture.md';
 my %text = map { $_ => text($_) } sources();
 
-# Floors: a folder is one room. No room includes one of a higher floor.
+# Floors: a folder is one room. No room includes one of a higher floor, and no two include each other.
 sub room { return $_[0] =~ m{^src/(\w+/)} ? $1 : $_[0] =~ m{^src/(\w+)} ? $1 : $_[0] }
 my (%floor, $height);
 for my $row (map { @$_ } tables($page, 'floor'))
@@ -20,16 +20,19 @@ for my $row (map { @$_ } tables($page, 'floor'))
 	$floor{$_} = $height for $row->[1] =~ /`([\w\/]+)`/g;
 }
 same("rooms of $page", [ map { room($_) } keys %text ], [ keys %floor ]);
-my @up;
+my (@up, %arrow);
 for my $file (keys %text)
 {
 	my ($folder) = $file =~ m{^(.*)/};
 	for my $header (map { (grep { -e } "$folder/$_", "src/$_")[0] // () } $text{$file} =~ /^#include "(.*)"$/gm)
 	{
 		push @up, "$file -> $header" if $floor{ room($header) } < $floor{ room($file) };
+		$arrow{ room($file) . ' ' . room($header) } = $file if room($file) ne room($header);
 	}
 }
 none('no room includes one of a higher floor', @up);
+none('no two rooms include each other', map { $arrow{$_} } grep { $arrow{ join ' ', reverse split } } sort keys %arrow);
+cmp_ok(scalar(grep { m{^src/[^/]+$} } keys %text), '<=', 3, 'at most 3 files stand outside of the rooms');
 
 # Ways: each function is defined in its room, and called in one that was entered by then. One id's way, the
 # first, enters each room once.
