@@ -8,6 +8,18 @@
 // A bound is published no further than the horizon of the server (server_horizon.hpp) reaches,
 // which holds for all databases.
 //
+// Locking: AddinShmemInitLock is held to take an entry. Whoever alters the row holds the lock of
+// its page (durable.hpp), which orders those who extend. No lock: all of Horizon but `database` is
+// atomic, and a draw reads `bound`, then `floor`.
+//
+// What a crash leaves of an extension, wherever it comes:
+//   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.
+//   2. After the flush, before the file of the server is flushed: the row says more than the file.
+//      The database begins past its row; other databases past the file, which all their ids obey.
+//   3. After the file, before the shared bound is raised: both say more than any id has.
+//   4. After the bound is raised: no id lies past the row or the file.
+// Rejected: raise the bound first and write later. After a crash between the two, ids come again.
+//
 // A bound is good for the file that it was flushed to. Whoever extends looks at the file. Another
 // one, as after VACUUM FULL, is taken over first. One that a rollback would take away again is
 // written but not relied on, as long as an older state may come back in its place.
@@ -18,8 +30,8 @@
 
 namespace flakeid {
 
-// The durable bound of one database, as far as it is published. The database changes only when it
-// was dropped; everything else is atomic.
+// The durable bound of one database, as far as it is published. `database` changes only when it
+// was dropped.
 struct alignas(64) Horizon {
     Oid database;
     pg_atomic_uint32 file; // that the bound was flushed to
@@ -59,29 +71,30 @@ inline Stamp begun_after(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->begun[kind])};
 }
 
-// Before this moment no id of a layout with back is stamped, whatever its count.
+// Returns the moment before which no id of a layout with back is stamped, whatever its count.
 int64_t published_least_us(Horizon* horizon);
 
-// An error where ids cannot be made because the server is a standby.
+// Raises an error where ids cannot be made because the server is a standby.
 void refuse_in_recovery();
 
-// The entry of the current database, loaded or not.
+// Returns the entry of the current database, loaded or not.
 Horizon* shared_horizon();
 
-// The entry of the current database with its floor and bound loaded. An error during recovery.
+// Returns the entry of the current database with its floor and bound loaded. An error during
+// recovery.
 Horizon* horizon_attach();
 
-// Remembers durably that this node makes ids here. Nothing is issued from it before.
+// Remembers durably that `node` makes ids here. Nothing is issued from the node before.
 void horizon_admit(Horizon* horizon, uint32_t node);
 
-// Extends the bound so that `needed` may be issued. Returns 0 when the bound may have moved, or how
-// many microseconds from now an extension is possible again.
+// Extends the bound so that `needed` may be issued; `now_us` is the wall clock. Returns 0 when the
+// bound may have moved, or how many microseconds from now an extension is possible again.
 int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t now_us);
 
-// Makes ids begin after that moment. It also makes a lost horizon known again.
+// Makes ids begin after the moment `us`, and a lost horizon known again.
 void horizon_raise(int64_t us);
 
-// The same for a stamp that a dump carries.
+// Makes ids begin after `stamp`, which a dump carries.
 void horizon_restore(HorizonKind kind, Stamp stamp);
 
 // Lowers a horizon that lies further ahead than flakeid.max_ahead to just that; false when none

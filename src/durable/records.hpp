@@ -3,6 +3,19 @@
 // Each write takes a place of its own and gives it back when it is done: whoever is stopped in
 // between holds back nobody, and overwrites nothing when he goes on. So the records that count are
 // all of the latest era together, and whoever reads them merges them.
+//
+// Locking: none. A bit of `taken` is the right to write one place; whoever set it clears it.
+//
+// What a crash or a full disk leaves, wherever it comes:
+//   1. In the middle of a record: its seal does not fit, and it counts for nothing. `newest` stands
+//      elsewhere, whole.
+//   2. After the record, before the flush: it may be there or not. Nobody relied on it.
+//   3. While the records of an older era are replaced: those that are left are of an era that is
+//   not
+//      the latest, once one of the new era is there; before, all of them still count.
+//   4. While a session is stopped here, with its bit set, others take the places that are left;
+//   with
+//      all of them taken, EBUSY.
 #pragma once
 
 #include "core/record.hpp"
@@ -22,11 +35,11 @@ struct Records {
 
 void records_create(Records* shared);
 
-// Takes a place that nobody else writes, and not the newest; -1 where there is none.
+// Takes a place that nobody else writes, and not the newest. Returns its number, or -1.
 int records_take(Records* shared);
 void records_give_back(Records* shared, int place);
 
-// Writes one record there; it is not flushed.
+// Seals `record` and writes it to `place`, without a flush. Returns 0 or an errno.
 int records_put(const char* file, int place, Record* record);
 
 // Writes a record of the current era that `fill` fills with the body, and flushes it. Returns 0 or

@@ -1,5 +1,8 @@
 // What the server remembers of its ids, in shared memory: how far they were stamped, and by which
-// nodes. Every number is true by itself.
+// nodes.
+//
+// Locking: none. Every number is atomic and true by itself. A session that is stopped while it
+// raises them leaves some raised, which only skips time.
 #pragma once
 
 #include "core/stamp.hpp"

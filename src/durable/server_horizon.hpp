@@ -6,8 +6,10 @@
 // publishes a bound above it. So a restart needs nothing but the file, and each database's row is
 // for what the file cannot tell: a promotion, a dump, an upgrade, a file that was lost.
 //
-// Locking: none. Whoever needs the file further writes it, at most once a second; others find it
-// far enough meanwhile, and nobody waits for him who writes.
+// Locking: none. All of ServerHorizon is atomic. Whoever needs the file further writes it, at most
+// once a second; others find it far enough meanwhile, and nobody waits for him who writes.
+// Rejected: one writer under a lock. It would wait for the disk while it holds the lock, and
+// whoever stops in it, with SIGSTOP or in a frozen machine, would stop all databases.
 #pragma once
 
 #include "core/stamp.hpp"
@@ -17,48 +19,48 @@ namespace flakeid {
 
 void server_horizon_init();
 
-// Who writes now: the timeline, and the life of this data directory, which a copy does not
+// Returns who writes now: the timeline, and the life of this data directory, which a copy does not
 // continue. It is in the file when this returns. `used`: flakeid made ids or leases here before, so
 // that a file that is missing was lost.
 Origin server_origin(bool used);
 
-// Where ids of this server begin since its start, whatever the database.
+// Returns where ids of this server begin since its start, whatever the database.
 Floors server_floors();
 
-// The moment past which nothing was stamped under an earlier life of the data directory, by servers
-// with that reach.
+// Returns the moment past which nothing was stamped under an earlier life of the data directory, by
+// servers that stamped up to `reach_us` ahead of the clock.
 int64_t server_apart_us(int64_t reach_us);
 
-// How far a horizon may be extended at once; 0 where the same server goes on.
+// Returns up to which moment a horizon may be extended at once; 0 where the same server goes on.
 int64_t server_spared_until_us();
 
-// How long the first id after a start may have to wait.
+// Returns how long the first id after a start may have to wait.
 int64_t server_longest_wait_us();
 
-// The published bound.
+// Returns the published bound.
 Stamp server_bound(int kind);
 
-// Before this moment no id of a layout with back is stamped, whatever its count.
+// Returns the moment before which no id of a layout with back is stamped, whatever its count.
 int64_t server_least_us();
 
-// A database tells how far ahead of the clock sessions may have stamped.
+// Takes in how far ahead of the clock sessions of a database may have stamped.
 void server_learn_reach(int64_t reach_us);
 
-// Another layout counts set-backs than the one that the file knows: from then on none of its counts
-// serves moments that the other may have used. `counter` tells layouts apart, and is not 0.
+// Takes in which layout counts set-backs: `counter` tells layouts apart, and is not 0. Where the
+// file knows another one, no count serves moments that the other may have used.
 void server_counted_by(int64_t counter);
 
-// Makes the file say at least that. Returns 0 when it does, otherwise how many microseconds from
-// now it can be written again; `at_once` does not wait.
+// Makes the file say at least `wanted`. Returns 0 when it does, otherwise how many microseconds
+// from now it can be written again; `at_once` writes in any case. `now_us` is the wall clock.
 int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us);
 
-// What the file is to remember.
+// Returns what the file is to remember.
 Stamped server_remembers();
 
-// True when the file says that this node may have made ids.
+// Tells whether the file says that `node` may have made ids.
 bool server_has_node(uint32_t node);
 
-// Lowers what lies past that moment by mistake.
+// Lowers what lies past the moment `right_us` by mistake.
 void server_repair(int64_t right_us);
 
 } // namespace flakeid

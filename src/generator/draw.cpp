@@ -244,6 +244,14 @@ void draw_could(Generator& g)
     }
 }
 
+// A crash loses words, and none comes again, wherever it comes:
+//   1. Before the swap: nothing was drawn.
+//   2. After the swap: the word is the session's, and nobody has its id. The slot goes on past it;
+//      when the slots are lost too, words begin past the horizon, and no word was swapped past it.
+//   3. Between raising most_ahead and the swap: others only believe that somebody ran ahead. In the
+//      other order they would raise the back count for a clock that was never set back.
+//   4. While a lease is given back, or leases begin: the swap fails, or what follows it sees that,
+//      and the word counts for nothing.
 Draw draw(Generator& g, Want want)
 {
     Waiting waiting;

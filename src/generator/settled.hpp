@@ -1,5 +1,9 @@
 // The settled mark of a generator: its transactions' pins as the generator's sessions set them,
 // and the lowest id that somebody may still add.
+//
+// Locking: AddinShmemInitLock is held to read the words of the layout's slots and to write
+// Slot::settled, so that no slot is opened meanwhile. No lock: the pins (pins.hpp), which are read
+// after the words.
 #pragma once
 
 #include "generator/generator.hpp"

@@ -1,5 +1,11 @@
 // Connection strings of libpq: whether one may be used for the coordinator, what messages call it,
 // and which addresses it names.
+//
+// Why not hand libpq the list of hosts, which it would try one by one? Without blocking, as the
+// lease worker must connect, libpq keeps no connect_timeout: one host that swallows packets holds
+// up all that follow until the kernel gives up, for minutes, and leases end meanwhile. Nor does
+// libpq come back for the next host when the one that it took hands out no leases, or answers
+// nothing.
 #pragma once
 
 #include "core/plain.hpp"

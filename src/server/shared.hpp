@@ -5,8 +5,15 @@
 // is preloaded, and otherwise in a segment of its own that the first session makes: other
 // extensions need the little that the main memory has to spare.
 //
-// Locking: AddinShmemInitLock is held to create the memory and to take an entry of a table in it,
-// and never longer. Nothing waits, reads a file or writes under it; the segment is made under it.
+// Locking: AddinShmemInitLock, the server's own, is held to create the memory, to take an entry of
+// a SharedTable, and for slots, pins, leases and settled marks (slots.hpp, pins.hpp, lease.hpp,
+// settled.hpp). Nothing waits, reads a file or writes under it; the segment is made under it. No
+// lock: what is below SharedTable::count, and atomics.
+//
+// Why no lock of our own? It would have to lie in the memory that this one is held to create, and
+// every process would have to name its tranche, for which PostgreSQL 19 has other functions than 15
+// to 18. It would keep nobody from waiting: an id that is drawn takes no lock, other extensions
+// hold this one while they create their memory, and flakeid holds it for a loop over its slots.
 #pragma once
 
 #include "server/postgres.hpp"
@@ -24,13 +31,13 @@ struct SharedPart {
     void* memory; // of this session; nullptr: not attached yet
 };
 
-// Every session adds the same parts in the same order, when the library is loaded.
+// Adds a part. Every session adds the same parts in the same order, when the library is loaded.
 void shared_add(SharedPart* part);
 
-// After all parts were added.
+// Prepares the memory. Called after all parts were added.
 void shared_init();
 
-// True when the library is in shared_preload_libraries.
+// Tells whether the library is in shared_preload_libraries.
 bool shared_preloaded();
 
 // Attaches this session to the memory.
@@ -55,7 +62,7 @@ private:
                         [](void* memory) { create(static_cast<T*>(memory)); }, nullptr, nullptr};
 };
 
-// Makes it at least `value`.
+// Raises *shared to `value`, unless it is as high.
 inline void raise_to(pg_atomic_uint64* shared, uint64_t value)
 {
     uint64_t seen = pg_atomic_read_u64(shared);
@@ -70,7 +77,7 @@ struct SharedTable {
     pg_atomic_uint32 count;
     Entry entries[limit];
 
-    // The entry that `matches` accepts, otherwise nullptr.
+    // Returns the entry that `matches` accepts, otherwise nullptr.
     template <typename Matches>
     Entry* find(Matches matches)
     {
@@ -85,7 +92,9 @@ struct SharedTable {
         return nullptr;
     }
 
-    // The same, or a new one made by `fill`; nullptr when all are taken.
+    // Returns the entry that `matches` accepts, or a new one made by `fill`; nullptr when all are
+    // taken. A session that dies under the lock leaves an entry above the count, which is filled
+    // anew.
     template <typename Matches, typename Fill>
     Entry* find_or_take(Matches matches, Fill fill)
     {

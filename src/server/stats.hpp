@@ -1,6 +1,10 @@
 // Counters of the server, always on. A session counts the ids that it issues for itself and, at the
 // end of each transaction, in a cache line of its process: a draw touches no shared memory for
 // them, and a commit none that others write.
+//
+// Locking: none. Every number is atomic and true by itself; two of them may be of different
+// moments. Stats::issued of a process is written by the process alone. A reset counts what is added
+// during it, or does not.
 #pragma once
 
 #include "server/postgres.hpp"

@@ -1,8 +1,19 @@
 // The generators of the server: one slot for every combination of layout and node.
 //
-// Locking: AddinShmemInitLock is held to take a slot, to let one yield, and for leases (lease.hpp).
-// Slots are found without it: a place of the index is written once, after its slot. A key never
-// changes. `word` is atomic.
+// Locking: AddinShmemInitLock is held to take a slot, to let one yield, for leases (lease.hpp) and
+// for settled marks (settled.hpp); it guards Slot from `database` on. No lock: the index, where a
+// place is written once, after its slot; `key` and `node`, which never change; `word` and
+// `most_ahead`, which are atomic; `yielded`, where the word is closed_word.
+//
+// Nobody who draws holds anything, so a session may stop for any time, or die, between two lines:
+//   1. It read a word, and another session draws it: its swap fails, and it looks again.
+//   2. It read a word, and the slot is closed: the same, since closed_word stands there.
+//   3. It swapped just before the slot is closed: close_word() returns that word, and whatever
+//      begins after it (a lease, a layout that comes first) begins past it.
+//   4. It read a word, and the slot is closed and opened again: opening_word() lies past all words
+//      from before, so its swap fails.
+//   5. The server forgets all memory after a crash: all slots are gone, and the horizon says where
+//      words begin (horizon.hpp).
 #pragma once
 
 #include "core/layout.hpp"
