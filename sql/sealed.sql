@@ -252,7 +252,7 @@ ROLLBACK;
 DROP FUNCTION sealed_for_all, sealed_by_me;
 
 -- No index and no generated column holds plain ids of sealed ones, whoever makes it.
-\set VERBOSITY terse
+\set VERBOSITY sqlstate
 CREATE INDEX ON orders ((id::flake));
 CREATE INDEX ON orders ((flake_unseal(id)));
 \set VERBOSITY default
