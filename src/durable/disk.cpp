@@ -135,10 +135,15 @@ int disk_facts(const char* file, FileFacts* facts)
     return with_file(path_of(file).text, O_RDONLY, [&](int fd) { return facts_of(fd, facts); });
 }
 
-int disk_touch(const char* file)
+int disk_clock(int64_t* now_ns)
 {
-    return with_file(path_of(file).text, O_RDWR,
-                     [](int fd) { return result_of(futimens(fd, nullptr)); });
+    return with_file(folder, O_RDONLY, [&](int fd) {
+        FileFacts facts{};
+        int result = result_of(futimens(fd, nullptr));
+        result = result != 0 ? result : facts_of(fd, &facts);
+        *now_ns = facts.modified_ns;
+        return result;
+    });
 }
 
 int disk_write(const char* file, size_t at, const void* from, size_t size)

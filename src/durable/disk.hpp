@@ -21,8 +21,8 @@ int disk_read(const char* file, void* to, size_t size, FileFacts* facts);
 
 int disk_facts(const char* file, FileFacts* facts);
 
-// Dates the file to this moment, by the clock of the file system.
-int disk_touch(const char* file);
+// Reads the clock of the file system: the folder is dated to this moment, no file is.
+int disk_clock(int64_t* now_ns);
 
 int disk_write(const char* file, size_t at, const void* from, size_t size);
 

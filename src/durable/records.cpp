@@ -1,5 +1,7 @@
 #include "durable/records.hpp"
 
+#include <cstdlib>
+
 namespace flakeid {
 
 namespace {
@@ -42,21 +44,22 @@ void records_give_back(Records* shared, int place)
     pg_atomic_fetch_and_u32(&shared->taken, ~(1u << place));
 }
 
-// A session that is interrupted between the two dates writes again.
+// The file's date changes with the record and not before, so that whoever dies here leaves one that
+// a record has. A session that is interrupted between the two dates writes again.
 int records_put(const char* file, int place, Record* record)
 {
     FileFacts before{}, after{};
     int result = 0;
     for (int attempt = 0; attempt < most_attempts; attempt++) {
-        result = disk_touch(file);
-        result = result != 0 ? result : disk_facts(file, &before);
+        result = disk_facts(file, &before);
+        result = result != 0 ? result : disk_clock(&before.modified_ns);
         if (result != 0) {
             return result;
         }
         seal_record(record, before);
         result = disk_write(file, static_cast<size_t>(place) * record_size, record, record_size);
         result = result != 0 ? result : disk_facts(file, &after);
-        if (result != 0 || after.modified_ns - before.modified_ns <= record_lag_ns / 2) {
+        if (result != 0 || std::abs(after.modified_ns - before.modified_ns) <= record_lag_ns / 2) {
             return result;
         }
     }

@@ -4,6 +4,7 @@
 #include "server.hpp"
 
 #include "checker.hpp"
+#include "core/record.hpp"
 
 extern "C" {
 #include "access/xlog.h"
@@ -35,8 +36,11 @@ struct Descriptor {
     bool open;
     char name[64];
     size_t at;
+    int64_t touched; // of a folder
 };
 PROCESS_LOCAL Descriptor my_descriptors[most_descriptors] = {};
+PROCESS_LOCAL int64_t my_date = 0; // that the process took from the disk last
+constexpr int64_t longest_dating = flakeid::record_lag_ns / 2000;
 
 Descriptor* descriptor(int number)
 {
@@ -119,6 +123,7 @@ ssize_t write_at(Descriptor& to, const void* from, size_t size, size_t at)
     file->bytes.resize(std::max(file->bytes.size(), at + size));
     memcpy(&file->bytes[at], from, size);
     file->modified = file->changed = wall_clock(here());
+    file->other_date = std::abs(file->modified - my_date) > longest_dating;
     return static_cast<ssize_t>(size);
 }
 
@@ -148,7 +153,7 @@ int open_file(const char* path, int flags)
     for (int i = 0; i < most_descriptors; i++) {
         Descriptor& place = my_descriptors[i];
         if (!place.open) {
-            place = {true, "", 0};
+            place = {true, "", 0, 0};
             strlcpy(place.name, name.c_str(), sizeof place.name);
             return first_descriptor + i;
         }
@@ -228,7 +233,7 @@ int __wrap_stat(const char* path, struct stat* status)
 
 int __wrap_futimens(int number, const timespec* times)
 {
-    const Descriptor* of = descriptor(number);
+    Descriptor* of = descriptor(number);
     if (of == nullptr) {
         return __real_futimens(number, times);
     }
@@ -236,9 +241,10 @@ int __wrap_futimens(int number, const timespec* times)
         return -1;
     }
     DiskFile* file = find(of->name);
+    my_date = wall_clock(here());
+    (file != nullptr ? file->modified : of->touched) = my_date;
     if (file != nullptr) {
-        file->changed = wall_clock(here());
-        file->modified = times == nullptr ? file->changed : times[1].tv_sec * second;
+        file->changed = file->modified;
     }
     return 0;
 }
@@ -275,9 +281,14 @@ int __wrap_statx(int number, const char* path, int, unsigned, struct statx* stat
     yield();
     const Descriptor* of = path[0] == '\0' ? descriptor(number) : nullptr;
     const DiskFile* file = find(of != nullptr ? of->name : inside(path));
-    if (file == nullptr) {
+    if (file == nullptr && of == nullptr) {
         errno = ENOENT;
         return -1;
+    }
+    DiskFile folder{};
+    if (file == nullptr) {
+        folder.modified = folder.changed = of->touched;
+        file = &folder;
     }
     struct stat plain;
     fill(*file, &plain);
