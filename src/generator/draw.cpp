@@ -216,7 +216,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     const Draw d = next_draw(g, last, want);
     attempt->draw = d;
     if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&
-        word_tick(g.shape, d.word) > std::max(g.level, g.limits.now)) {
+        word_tick(g.shape, d.word) > std::max(g.round.level, g.limits.now)) {
         move_on(g, want, word_tick(g.shape, d.word));
         return false;
     }

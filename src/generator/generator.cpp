@@ -161,7 +161,7 @@ void set_span(Generator& g, const int32_t* of_node)
         require_granted(g.layout, g.name, span, *of_node);
         g.span.first = g.span.last = static_cast<uint32_t>(*of_node);
     }
-    g.level = Tick{0};
+    g.round = {Tick{0}, no_tick, g.span.first, g.span.last - g.span.first};
 }
 
 // Ids of flakeid.layout come first: an error where ids of `g` can be the same.

@@ -39,6 +39,15 @@ struct Span {
     uint32_t first, last;
 };
 
+// A session's way round the nodes of a span. The session stays with a node as long as the node has
+// ids in ticks up to `level`. No node was seen with ids left in an earlier tick.
+struct SpanRound {
+    Tick level;
+    Tick least;         // of the next ticks that were seen since the level was raised
+    uint32_t best;      // where that was
+    uint32_t unvisited; // nodes that were not looked at since
+};
+
 // Generator::pinned where ids can have no settled mark.
 constexpr uint64_t never_pinned = UINT64_MAX;
 
@@ -63,7 +72,7 @@ struct Generator {
     Span granted;  // by flakeid.node
     Span span;     // that, or the one node that the caller named
     uint32_t node; // of the span, where this session is
-    Tick level;    // no node of the span has ids left in earlier ticks
+    SpanRound round;
 
     Oid user;         // who it was made for
     bool of_settings; // flakeid.layout, rather than a layout that was named
@@ -147,6 +156,6 @@ inline Word last_word_at(const Generator& g, Stamp stamp)
                               clamp_tick(g.shape, tick_of_us(g.layout, stamp_us(stamp))));
 }
 
-static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, Generator>);
+static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);
 
 } // namespace flakeid

@@ -21,7 +21,13 @@ Tick next_tick(Generator& g, Want want)
 
 uint32_t node_after(const Generator& g, uint32_t node)
 {
-    return node >= g.span.last ? g.span.first : node + 1;
+    return node == g.span.last ? g.span.first : node + 1;
+}
+
+void begin_round(Generator& g)
+{
+    g.round.least = no_tick;
+    g.round.unvisited = g.span.last - g.span.first;
 }
 
 // Takes a further node of the span. False when there is no slot for it, or its lease is not held.
@@ -30,6 +36,7 @@ bool take_further(Generator& g, uint32_t node)
     const bool taken = set_node(g, node);
     if (!taken && g.lease.entry == nullptr) {
         g.span.last = node - 1; // nor is there one for those after it
+        g.round.unvisited = std::min(g.round.unvisited, g.span.last - g.span.first);
     }
     return taken;
 }
@@ -47,28 +54,35 @@ Draw next_draw(Generator& g, Word last, Want want)
 
 void move_on(Generator& g, Want want, Tick tick)
 {
-    uint32_t best = g.node;
-    Tick least = tick;
-    uint32_t node = g.node;
-    for (uint32_t others = g.span.last - g.span.first; others > 0; others--) {
+    const uint32_t start = g.node;
+    uint32_t node = start;
+    SpanRound& round = g.round;
+    for (;;) {
+        if (tick < round.least) {
+            round.least = tick;
+            round.best = node;
+        }
+        if (round.unvisited == 0) {
+            break;
+        }
+        round.unvisited--;
         node = node_after(g, node);
         tick = take_further(g, node) ? next_tick(g, want) : no_tick;
-        if (tick <= std::max(g.level, g.limits.now)) {
+        if (tick <= std::max(round.level, g.limits.now)) {
             return;
         }
-        if (tick < least) {
-            least = tick;
-            best = node;
-        }
+        node = std::min(node, g.span.last);
     }
-    (void)set_node(g, best);
-    g.level = least == no_tick ? Tick{0} : least;
+    const bool none = round.least == no_tick;
+    (void)set_node(g, none ? start : round.best);
+    round.level = none ? Tick{0} : round.least;
+    begin_round(g);
 }
 
 void step_aside(Generator& g)
 {
-    if (is_span(g) && g.lease.entry == nullptr) {
-        (void)take_further(g, node_after(g, g.node));
+    if (is_span(g) && g.lease.entry == nullptr && take_further(g, node_after(g, g.node))) {
+        begin_round(g);
     }
 }
 

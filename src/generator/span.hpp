@@ -11,13 +11,15 @@ namespace flakeid {
 // The step from the last word of generator.slot, read before.
 Draw next_draw(Generator& generator, Word last, Want want);
 
-// Takes the first node after generator.node whose next id lies in no later tick than
-// generator.level. Where none is, takes the one whose next id lies in the earliest tick, and raises
-// the level to that tick. `tick` is that of the next id of generator.node, past the level.
+// Leaves a node whose next id lies in `tick`, past the level, for one that has an id up to the
+// level. When a whole round has found none, the level rises to the smallest tick that was seen, and
+// its node is the one to go on with. So a node is looked at when a tick of it is used up, not with
+// every id, and all nodes fill one tick before any goes on to the next.
 //
-// So all nodes fill one tick before any goes on to the next, and a node is looked at when a tick of
-// it is used up. Without the level every id that lies ahead of the clock would need a look at every
-// node.
+// Rejected: keep the level alone, and look at all nodes again for the least tick once none has an
+// id up to the level. A round then costs two looks at each node instead of one, and a look costs
+// more than an id: with 4 ids to a tick of 77 nodes that ran ahead, 620 to 870 instructions an id
+// instead of 580 to 760.
 void move_on(Generator& generator, Want want, Tick tick);
 
 // Another session swapped the word first. Where there are other nodes to go on with, the two of
