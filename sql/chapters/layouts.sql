@@ -1,8 +1,7 @@
 -- Layouts: what each allows
 
 CREATE FUNCTION flakeid.describe(layout text,
-        OUT layout_text text, OUT ids_per_second int8, OUT nodes int8,
-        OUT first_date timestamptz, OUT end_date timestamptz,
+        OUT layout_text text, OUT ids_per_second int8, OUT nodes int8, OUT first_date timestamptz, OUT end_date timestamptz,
         OUT enciphered bool, OUT alive bool, OUT repeats text[])
     AS 'MODULE_PATHNAME', 'flakeid_describe' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.describe(text) IS
@@ -12,8 +11,7 @@ CREATE FUNCTION flakeid.preset_names() RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_preset_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.preset_names() IS 'internal: names of the presets';
 
-CREATE FUNCTION flakeid.nodes_for(ids_per_second int8, of_node int8,
-                                  nodes int8) RETURNS int8
+CREATE FUNCTION flakeid.nodes_for(ids_per_second int8, of_node int8, nodes int8) RETURNS int8
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN (ids_per_second + of_node - 1) / of_node <= nodes
                 THEN (ids_per_second + of_node - 1) / of_node END

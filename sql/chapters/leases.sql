@@ -60,27 +60,17 @@ BEGIN
     -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
     IF current_setting('session_replication_role') = 'replica'
        AND NOT (TG_TABLE_NAME = 'lease_realm'
-                AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a
-                            WHERE a.backend_type = 'client backend')) THEN
+                AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a WHERE a.backend_type = 'client backend')) THEN
         RETURN NULL;
     END IF;
-    IF TG_OP = 'DELETE' THEN
-        RETURN OLD;
-    END IF;
-    RETURN NEW;
+    RETURN coalesce(NEW, OLD);
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_ignore_replicated() IS 'internal: leaves out what replication would change of leases, and what a role may not restore';
 
-CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_realm
-    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
-CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_node
-    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
-CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_history
-    FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
-ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER ignore_replicated;
-ALTER TABLE flakeid.lease_node ENABLE REPLICA TRIGGER ignore_replicated;
-ALTER TABLE flakeid.lease_history ENABLE REPLICA TRIGGER ignore_replicated;
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_realm FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_node FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
+CREATE TRIGGER ignore_replicated BEFORE INSERT OR UPDATE OR DELETE ON flakeid.lease_history FOR EACH ROW EXECUTE FUNCTION flakeid.lease_ignore_replicated();
 
 CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -91,15 +81,13 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'internal: begins a rest when leases were emptied';
 
-CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm
-    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
-CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_node
-    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
-CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_history
-    FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
-ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate;
-ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate;
-ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate;
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_node FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_history FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
+
+ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE ALWAYS TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE REPLICA TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE REPLICA TRIGGER ignore_replicated;
 
 SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
 
@@ -139,8 +127,7 @@ COMMENT ON FUNCTION flakeid.lease_repair_clock() IS
     'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';
 
 CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT now timestamptz,
-        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
-        OUT rest_until timestamptz)
+        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4, OUT rest_until timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('session_replication_role') = 'replica' THEN
@@ -153,8 +140,7 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    SELECT r.nodes, r.max_ttl_s, r.max_skew_s INTO nodes, max_ttl_s, max_skew_s
-    FROM flakeid.lease_realm AS r WHERE r.realm = of_realm;
+    SELECT r.nodes, r.max_ttl_s, r.max_skew_s INTO nodes, max_ttl_s, max_skew_s FROM flakeid.lease_realm AS r WHERE r.realm = of_realm;
     IF NOT FOUND THEN
         IF of_realm IS DISTINCT FROM 'default' THEN
             RAISE invalid_parameter_value USING
@@ -172,8 +158,7 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'internal: what every function of leases begins with';
 
-CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4)
-    RETURNS interval
+CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4) RETURNS interval
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     seconds CONSTANT numeric := extract(epoch FROM ttl);
@@ -194,11 +179,9 @@ COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
 
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
         INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL,
-        OUT token uuid, OUT lease_start timestamptz,
-        OUT lease_end timestamptz)
+        OUT token uuid, OUT lease_start timestamptz, OUT lease_end timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
-    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
+    SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     wanted CONSTANT int4 := lease_acquire.node;
@@ -314,11 +297,9 @@ $$;
 COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS
     'takes a node, or any free one up to max_node; the lease counts after COMMIT';
 
-CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval,
-        known_end timestamptz DEFAULT NULL) RETURNS timestamptz
+CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval, known_end timestamptz DEFAULT NULL) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
-    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
+    SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     h record;
@@ -330,8 +311,7 @@ DECLARE
     old_end timestamptz;
     new_end timestamptz;
 BEGIN
-    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
-    WHERE i.token = lease_renew.token;
+    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i WHERE i.token = lease_renew.token;
     IF NOT FOUND THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'the coordinator does not know this lease',
@@ -390,25 +370,21 @@ $$;
 COMMENT ON FUNCTION flakeid.lease_renew(uuid, interval, timestamptz) IS
     'moves the end of a lease that has not ended, and returns it; known_end, the end that the holder knows, helps after a failover';
 
-CREATE FUNCTION flakeid.lease_release(token uuid, last_stamp timestamptz)
-    RETURNS timestamptz
+CREATE FUNCTION flakeid.lease_release(token uuid, last_stamp timestamptz) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
-    SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
+    SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
 DECLARE
     h record;
     b record;
     free timestamptz;
 BEGIN
-    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i
-    WHERE i.token = lease_release.token;
+    SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
     IF NOT FOUND THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'the coordinator does not know this lease';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
-    PERFORM FROM flakeid.lease_node AS n
-    WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
+    PERFORM FROM flakeid.lease_node AS n WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
     SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at INTO h
     FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
     IF h.released_at IS NOT NULL THEN
@@ -437,8 +413,7 @@ COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS
 -- For superusers
 
 CREATE FUNCTION flakeid.lease_realm_set(realm text, nodes int4 DEFAULT NULL,
-        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL)
-    RETURNS void
+        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

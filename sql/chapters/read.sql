@@ -34,12 +34,10 @@ COMMENT ON FUNCTION flake_field(int8, text) IS
 COMMENT ON FUNCTION flake_field(int8, text, text) IS 'a field of an id of that layout by its name';
 
 CREATE FUNCTION flake_inspect(id int8,
-        OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4,
-        OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
+        OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4, OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_inspect(id int8, layout text,
-        OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4,
-        OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
+        OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4, OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_inspect(int8) IS
     'all parts of an id of flakeid.layout; raw_id is deciphered, layout_text is the normal text of the layout';
@@ -52,15 +50,10 @@ CREATE FUNCTION flake_explain(id int8, layout text) RETURNS text
 COMMENT ON FUNCTION flake_explain(int8) IS 'a drawing of the bits of an id of flakeid.layout, for people';
 COMMENT ON FUNCTION flake_explain(int8, text) IS 'a drawing of the bits of an id of that layout, for people';
 
-CREATE FUNCTION flake_make(ts timestamptz, node int4,
-                           sequence int4) RETURNS flake
+CREATE FUNCTION flake_make(ts timestamptz, node int4, sequence int4) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_make(ts timestamptz, node int4, sequence int4, layout text) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_make(timestamptz, int4, int4) IS
     'composes an id of flakeid.layout from its parts; nothing keeps it apart from others, and its back field is 0';
-
-CREATE FUNCTION flake_make(ts timestamptz, node int4,
-                           sequence int4, layout text) RETURNS flake
-    AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_make(timestamptz, int4, int4,
-                               text) IS
-    'composes an id of that layout from its parts';
+COMMENT ON FUNCTION flake_make(timestamptz, int4, int4, text) IS 'composes an id of that layout from its parts';

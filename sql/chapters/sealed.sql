@@ -1,5 +1,5 @@
 -- Type flake_sealed
-
+--
 -- Stored and compared as the plain id, enciphered text at every door (doc/sealed.md). In and out are
 -- STABLE: what they say depends on the secret.
 
@@ -115,19 +115,16 @@ COMMENT ON OPERATOR <> (flake_sealed, flake_sealed) IS 'not equal';
 COMMENT ON OPERATOR >= (flake_sealed, flake_sealed) IS 'greater than or equal';
 COMMENT ON OPERATOR > (flake_sealed, flake_sealed) IS 'greater than';
 
-CREATE OPERATOR FAMILY sealed_ops USING btree;
-CREATE OPERATOR FAMILY sealed_ops USING hash;
-CREATE OPERATOR FAMILY sealed_ops USING brin;
-CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING btree FAMILY sealed_ops AS
+CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 flakeid.sealed_cmp(flake_sealed, flake_sealed),
     FUNCTION 2 pg_catalog.btint8sortsupport(internal),
     FUNCTION 4 pg_catalog.btequalimage(oid);
-CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING hash FAMILY sealed_ops AS
+CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING hash AS
     OPERATOR 1 =,
     FUNCTION 1 flakeid.sealed_hash(flake_sealed),
     FUNCTION 2 flakeid.sealed_hash_extended(flake_sealed, int8);
-CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING brin FAMILY sealed_ops AS
+CREATE OPERATOR CLASS sealed_ops DEFAULT FOR TYPE flake_sealed USING brin AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),
     FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),

@@ -2,15 +2,10 @@
 --
 -- It outlives everything (src/durable/durable.hpp): one row, which the library alone changes.
 
-CREATE FUNCTION flakeid.state_now(
-        OUT format int8,
-        OUT plain_horizon int8, OUT back_horizon int8,
-        OUT latest int8, OUT not_before int8, OUT reach int8, OUT nodes int8,
-        OUT timeline int8, OUT life int8,
-        OUT given int8,
-        OUT lease_clock int8, OUT lease_rest int8,
-        OUT lease_origin int8, OUT lease_hold int8,
-        OUT lost int8,
+CREATE FUNCTION flakeid.state_now(OUT format int8,
+        OUT plain_horizon int8, OUT back_horizon int8, OUT latest int8, OUT not_before int8, OUT reach int8, OUT nodes int8,
+        OUT timeline int8, OUT life int8, OUT given int8,
+        OUT lease_clock int8, OUT lease_rest int8, OUT lease_origin int8, OUT lease_hold int8, OUT lost int8,
         OUT keys_0 int8, OUT keys_1 int8, OUT keys_2 int8, OUT keys_3 int8,
         OUT keys_4 int8, OUT keys_5 int8, OUT keys_6 int8, OUT keys_7 int8,
         OUT check_value int8)
@@ -22,8 +17,7 @@ COMMENT ON MATERIALIZED VIEW flakeid.state IS 'no id of this database was ever s
 
 -- pg_dump carries what flakeid.dumped() says in the place of the rows of flakeid.restored. A restore
 -- inserts them there, and the constraint hands them to the library; a trigger could be disabled.
-CREATE FUNCTION flakeid.dumped(OUT name text, OUT value int8)
-    RETURNS SETOF record
+CREATE FUNCTION flakeid.dumped(OUT name text, OUT value int8) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'flakeid_dumped' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.dumped() IS 'internal: what pg_dump carries of flakeid.state';
 

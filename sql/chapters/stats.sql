@@ -1,9 +1,7 @@
 -- Counters of the whole server
 
-CREATE FUNCTION flakeid.stats_now(OUT issued int8,
-        OUT ahead_now interval, OUT ahead_max interval,
-        OUT waits int8, OUT wait_time interval,
-        OUT set_backs int8, OUT set_back_max interval,
+CREATE FUNCTION flakeid.stats_now(OUT issued int8, OUT ahead_now interval, OUT ahead_max interval,
+        OUT waits int8, OUT wait_time interval, OUT set_backs int8, OUT set_back_max interval,
         OUT extensions int8, OUT stats_reset timestamptz,
         OUT lease_grants int8, OUT lease_renewals int8, OUT lease_failures int8)
     AS 'MODULE_PATHNAME', 'flakeid_stats_now' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

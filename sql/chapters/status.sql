@@ -1,13 +1,11 @@
 -- The settings in effect, and what follows from them
 
-CREATE FUNCTION flakeid.status_now(OUT name text, OUT value text, OUT source text)
-    RETURNS SETOF record
+CREATE FUNCTION flakeid.status_now(OUT name text, OUT value text, OUT source text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'flakeid_status_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.status_now() IS 'internal: what follows from the settings and transactions';
 
 CREATE VIEW flakeid.status AS
-    SELECT name, value, source
-    FROM flakeid.status_now()
+    SELECT name, value, source FROM flakeid.status_now()
     UNION ALL
     SELECT 'settled mark held back',
            (SELECT CASE WHEN pg_catalog.bool_or(true)

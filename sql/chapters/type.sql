@@ -30,14 +30,12 @@ COMMENT ON FUNCTION flake_send(flake) IS 'I/O';
 
 CREATE FUNCTION flake(int2) RETURNS flake
     AS 'int28' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake(int2) IS 'convert int2 to flake';
-
 CREATE FUNCTION flake(int4) RETURNS flake
     AS 'int48' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake(int4) IS 'convert int4 to flake';
-
 CREATE FUNCTION flake(numeric) RETURNS flake
     AS 'numeric_int8' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake(int2) IS 'convert int2 to flake';
+COMMENT ON FUNCTION flake(int4) IS 'convert int4 to flake';
 COMMENT ON FUNCTION flake(numeric) IS 'convert numeric to flake';
 
 -- A flake becomes a bigint implicitly, and nothing else: so it has the operators and functions of bigint, and no others

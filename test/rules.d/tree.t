@@ -3,6 +3,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use Digest::SHA qw(sha256_hex);
 use Test::More;
 use Tree;
 
@@ -28,6 +29,21 @@ none('std::max and std::min, not Max and Min', grep { text($_) =~ /\b(?:Max|Min)
 # What .editorconfig says of every file, but for what programs wrote.
 my @texts = grep { -T && !m{^(?:expected|test/fuzz/corpus)/|^regression\.|\.(?:o|d|bc|so|svg)$} } files('*');
 none('lines end in LF, without blanks before it', grep { text($_) =~ /[ \t\r]\n|[^\n]\z/ } @texts);
+
+# Editors indent Perl as it is: whoever adds a script without an ending names it there.
+my ($tabbed) = text('.editorconfig') =~ /^\[\{(\*\.pl,.*)\}\]\nindent_style = tab$/m;
+$tabbed = join '|', map { s/([{},*])|([^\w{},*]+)/$1 ? { '{' => '(?:', '}' => ')', ',' => '|', '*' => '[^\/]*' }->{$1} : quotemeta $2/ger } $tabbed;
+my @perl = grep { /\.(?:pl|pm|t)$/ || text($_) =~ /\A#!.*\bperl\b/ } map { s{^\./}{}r } grep { -T } @texts;
+cmp_ok(scalar(@perl), '>', 100, 'there is Perl');
+none('.editorconfig knows the indentation of all Perl', grep { !m{(?:^|/)(?:$tabbed)$} } @perl);
+none('Perl is indented by tabs', grep { text($_) =~ /\{\n {2,}\S/ } @perl);
+
+# A released script is frozen: databases that were made with it are what updates begin with. sql/released has the sums.
+my %sum = -e 'sql/released' ? map { reverse split } split /\n/, text('sql/released') : ();
+none('each older version has its scripts', grep { !-e } map { ("sql/flakeid--$_.sql", "sql/flakeid_coordinator--$_.sql") }
+	  grep { $_ ne version() } text('CHANGELOG.md') =~ /^## \[(\d\S*)\]/mg);
+none('scripts of older versions are as they were released', grep { sha256_hex(text($_)) ne ($sum{$_} // '') }
+	  grep { !/--\Q@{[ version() ]}\E\.sql$/ } glob 'sql/flakeid*--*.sql');
 
 # Names in capitals stand for something else.
 my @missing;

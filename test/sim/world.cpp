@@ -270,6 +270,11 @@ void step_take_copy()
     run_turns(chance.below(12));
 }
 
+const Directory& some_copy()
+{
+    return copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
+}
+
 void step_put_copy_back()
 {
     if (copies.empty()) {
@@ -277,8 +282,7 @@ void step_put_copy_back()
     }
     put_back_happened();
     Server& s = server();
-    const Directory& copy =
-        copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
+    const Directory& copy = some_copy();
     start(Start::put_back, synchronised(s, s.now, copy, chance.one_in(2)));
     run_turns(chance.below(12));
 }
@@ -290,8 +294,7 @@ void step_use_copy()
     }
     copy_happened();
     Server& s = server();
-    const Directory& copy =
-        copies[static_cast<size_t>(chance.below(static_cast<int64_t>(copies.size())))];
+    const Directory& copy = some_copy();
     if (chance.one_in(2)) {
         s.machine = ++next_machine;
     }
