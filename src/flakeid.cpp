@@ -1,3 +1,6 @@
+// What the server calls when it loads the library: each room declares its settings and adds its
+// part of the shared memory. Settings come first, since what follows looks at them; the memory is
+// asked for when all parts are known, and the lease worker is started in it.
 #include "durable/clock_watch.hpp"
 #include "server/guc.hpp"
 #include "durable/horizon.hpp"

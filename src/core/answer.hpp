@@ -62,19 +62,20 @@ enum class AnswerStatus {
     bad_span,   // the lease ends before it begins, or is longer than was asked for
 };
 
-// What is wrong, for a message.
+// Returns what is wrong, for a message.
 const char* describe(AnswerStatus status);
 
-// node, token, start and end of a new lease, both in seconds. `grant` is set when it is ok.
+// Reads node, token, start and end of a new lease, both in seconds since 1970. Sets `grant` when
+// all of them are what `wish` asked for.
 AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant);
 
-// The new end of a lease that began at `start_us`.
+// Reads the new end of a lease that began at `start_us`, in seconds since 1970.
 AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us);
 
-// One row of one field, whose value does not matter.
+// Reads one row of one field, whose value does not matter.
 AnswerStatus read_nothing(const Answer& answer);
 
-// A token as a uuid is written.
+// Writes a token as a uuid, token_text_size bytes with the zero at its end.
 void write_token(const unsigned char* token, char* text);
 
 // Makes a text safe for every session, whatever its encoding: one line of printable ASCII, cut to

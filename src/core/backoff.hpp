@@ -19,19 +19,20 @@ static_assert(is_plain<Attempts>);
 constexpr int64_t first_backoff_us = 100000;
 constexpr int64_t last_backoff_us = 5000000;
 
-// After a failed attempt: twice as long as the time before at most, and half of that at least.
+// Plans the next attempt after a failed one: twice as long as the time before at most, and half of
+// that at least.
 void postpone(Attempts& attempts, Steady now, double chance);
 
 // The same of one of many that share a connection: when there is none they are due with it, and
 // none of them waits for longer than that.
 void postpone_with(const Attempts& connecting, Attempts& attempts, Steady now, double chance);
 
-// How long after a grant or renewal the next renewal is due: at a third of the length at the
-// latest, and up to a quarter of that earlier; earlier still when the coordinator's clock is behind
-// this server's, so that less than the length is left.
+// Returns how long after a grant or renewal the next renewal is due: at a third of the length at
+// the latest, and up to a quarter of that earlier; earlier still when the coordinator's clock is
+// behind this server's, so that less than the length is left.
 int64_t renewal_wait_us(int64_t length_us, int64_t left_us, double chance);
 
-// True when a lease that is due after `wait_us` may as well be renewed now, since there is a
+// Tells whether a lease that is due after `wait_us` may as well be renewed now, since there is a
 // connection: half of the time to its renewal has passed.
 bool renews_early(int64_t length_us, int64_t wait_us);
 

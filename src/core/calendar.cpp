@@ -43,7 +43,7 @@ unsigned days_in_month(int64_t year, unsigned month)
     return month == 2 && leap ? 29 : days[month - 1];
 }
 
-struct Reader {
+struct Cursor {
     const char* at;
     const char* end;
 
@@ -83,28 +83,28 @@ char* write_digits(char* at, unsigned value, int count)
 
 bool parse_moment(const char* text, size_t length, int64_t* us)
 {
-    Reader reader{text, text + length};
+    Cursor cursor{text, text + length};
     unsigned year, month, day, hour = 0, minute = 0, second = 0, fraction = 0;
-    if (!reader.digits(4, &year) || !reader.literal('-') || !reader.digits(2, &month) ||
-        !reader.literal('-') || !reader.digits(2, &day)) {
+    if (!cursor.digits(4, &year) || !cursor.literal('-') || !cursor.digits(2, &month) ||
+        !cursor.literal('-') || !cursor.digits(2, &day)) {
         return false;
     }
     if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_in_month(year, month)) {
         return false;
     }
-    if (reader.at != reader.end) {
-        if (!reader.literal('T') || !reader.digits(2, &hour) || !reader.literal(':') ||
-            !reader.digits(2, &minute)) {
+    if (cursor.at != cursor.end) {
+        if (!cursor.literal('T') || !cursor.digits(2, &hour) || !cursor.literal(':') ||
+            !cursor.digits(2, &minute)) {
             return false;
         }
-        if (reader.literal(':')) {
-            if (!reader.digits(2, &second)) {
+        if (cursor.literal(':')) {
+            if (!cursor.digits(2, &second)) {
                 return false;
             }
-            if (reader.literal('.')) {
+            if (cursor.literal('.')) {
                 unsigned digit;
                 int count = 0;
-                while (count < 6 && reader.digits(1, &digit)) {
+                while (count < 6 && cursor.digits(1, &digit)) {
                     fraction = fraction * 10 + digit;
                     count++;
                 }
@@ -116,8 +116,8 @@ bool parse_moment(const char* text, size_t length, int64_t* us)
                 }
             }
         }
-        if (hour > 23 || minute > 59 || second > 59 || !reader.literal('Z') ||
-            reader.at != reader.end) {
+        if (hour > 23 || minute > 59 || second > 59 || !cursor.literal('Z') ||
+            cursor.at != cursor.end) {
             return false;
         }
     }

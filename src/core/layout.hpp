@@ -151,19 +151,19 @@ inline Parts split(const Layout& layout, uint64_t raw)
     return parts;
 }
 
-// The node number scattered to its parts' places, all other bits zero.
+// Returns the node number scattered to its parts' places, all other bits zero.
 uint64_t place_node(const Layout& layout, uint32_t node);
 
-// True when no field of the layout holds the raw id's highest bits.
+// Tells whether no field of the layout holds the raw id's highest bits.
 inline bool outside_layout(const Layout& layout, uint64_t raw)
 {
     return (raw & ~low_mask(layout.bits)) != 0;
 }
 
-// True when a larger id was never stamped earlier, so that ids can be searched by time.
+// Tells whether a larger id was never stamped earlier, so that ids can be searched by time.
 bool time_ordered(const Layout& layout);
 
-// Start of a tick in microseconds since 1970; false when 64 bits cannot hold it.
+// Computes the start of a tick in microseconds since 1970; false when 64 bits cannot hold it.
 inline bool tick_start_us(const Layout& layout, Tick tick, int64_t* us)
 {
     const __int128 start =
@@ -175,14 +175,14 @@ inline bool tick_start_us(const Layout& layout, Tick tick, int64_t* us)
     return true;
 }
 
-// The tick that holds a moment: negative before the epoch, unbounded above.
+// Returns the tick that holds a moment: negative before the epoch, unbounded above.
 int64_t tick_of_us(const Layout& layout, int64_t us);
 
-// The first moment for which no id can be generated any more; INT64_MAX when 64 bits cannot hold
-// it.
+// Returns the first moment for which no id can be generated any more; INT64_MAX when 64 bits cannot
+// hold it.
 int64_t end_us(const Layout& layout);
 
-// Ids that one node can make in a second in the long run.
+// Returns how many ids one node can make in a second in the long run.
 int64_t ids_per_second(const Layout& layout);
 
 static_assert(is_plain<Field, Layout, Parts, LayoutError>);

@@ -9,7 +9,7 @@ namespace {
 // The oldest epoch of any preset's kind of ids: nobody made such ids before it.
 constexpr int64_t first_ids_us = 1288834974657 * us_per_ms;
 
-bool close(int64_t a_us, int64_t b_us)
+bool are_close(int64_t a_us, int64_t b_us)
 {
     const __int128 apart = static_cast<__int128>(a_us) - b_us;
     return apart < epochs_apart_us && -apart < epochs_apart_us;
@@ -50,10 +50,10 @@ Ticks ticks_between(const Layout& layout, int64_t first_us, int64_t last_us)
             end < layout.max_tick ? end : layout.max_tick};
 }
 
-// Reads an id from its highest bit on, and tells whether its tick can still lie in a stretch.
-class Reader {
+// Goes down an id from its highest bit, and tells whether its tick can still lie in a stretch.
+class Descent {
 public:
-    Reader(const Layout& layout, Ticks ticks)
+    Descent(const Layout& layout, Ticks ticks)
         : ticks_(ticks), shift_(layout.time_shift), time_bits_(layout.time_bits)
     {
         const bool signed_word = layout.bits == word_bits && !layout.enciphered;
@@ -118,7 +118,7 @@ IdBits id_bits(const Layout& layout, uint32_t node, uint32_t any_of)
 bool can_overlap(const IdBits& a, const IdBits& b)
 {
     assert((a.varying & a.fixed) == 0 && (b.varying & b.fixed) == 0);
-    return step_of_time(a) == step_of_time(b) && close(a.epoch_us, b.epoch_us) &&
+    return step_of_time(a) == step_of_time(b) && are_close(a.epoch_us, b.epoch_us) &&
            ((a.fixed ^ b.fixed) & ~a.varying & ~b.varying) == 0;
 }
 
@@ -127,9 +127,9 @@ bool share_id(const Layout& a, Ticks of_a, const Layout& b, Ticks of_b)
     if (of_a.first > of_a.last || of_b.first > of_b.last) {
         return false;
     }
-    const Reader reader_a(a, of_a), reader_b(b, of_b);
+    const Descent descent_a(a, of_a), descent_b(b, of_b);
     // All states that some id leads to.
-    auto number = [](Reader::At at_a, Reader::At at_b) {
+    auto number = [](Descent::At at_a, Descent::At at_b) {
         return at_a.first | at_a.last << 1 | at_b.first << 2 | at_b.last << 3;
     };
     unsigned reached = 1u << number({true, true}, {true, true});
@@ -137,10 +137,10 @@ bool share_id(const Layout& a, Ticks of_a, const Layout& b, Ticks of_b)
         unsigned next = 0;
         for (int state = 0; state < 16; state++) {
             for (int bit = 0; bit <= 1; bit++) {
-                Reader::At at_a{(state & 1) != 0, (state & 2) != 0};
-                Reader::At at_b{(state & 4) != 0, (state & 8) != 0};
-                if ((reached >> state & 1) != 0 && reader_a.take(place, bit != 0, at_a) &&
-                    reader_b.take(place, bit != 0, at_b)) {
+                Descent::At at_a{(state & 1) != 0, (state & 2) != 0};
+                Descent::At at_b{(state & 4) != 0, (state & 8) != 0};
+                if ((reached >> state & 1) != 0 && descent_a.take(place, bit != 0, at_a) &&
+                    descent_b.take(place, bit != 0, at_b)) {
                     next |= 1u << number(at_a, at_b);
                 }
             }

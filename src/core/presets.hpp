@@ -40,7 +40,7 @@ inline constexpr Preset presets[] = {
 
 constexpr int preset_count = sizeof presets / sizeof presets[0];
 
-// The preset of that name, or nullptr.
+// Returns the preset of that name, or nullptr.
 const Preset* find_preset(const char* name, size_t length);
 
 } // namespace flakeid

@@ -52,11 +52,11 @@ void seal_record(Record* record, const FileFacts& facts);
 
 bool is_sealed(const Record& record);
 
-// The largest era of those that are whole; 0: none is.
+// Returns the largest era of those that are whole; 0: none is.
 uint64_t era_of_records(const Record (&records)[record_count]);
 
-// True when the file is the very one that its records were written to, and holds the last of them.
-// Where it is not, its records may be of an earlier time, or of another server.
+// Tells whether the file is the very one that its records were written to, and holds the last of
+// them. Where it is not, its records may be of an earlier time, or of another server.
 bool own_records(const Record (&records)[record_count], const FileFacts& facts);
 
 static_assert(is_plain<FileFacts, RecordHead, Record>);

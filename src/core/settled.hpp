@@ -10,8 +10,8 @@
 
 namespace flakeid {
 
-// True when ids can have a settled mark: those of one node rise with their words, and an id of a
-// later tick is larger, whatever its node.
+// Tells whether ids can have a settled mark: those of one node rise with their words, and an id of
+// a later tick is larger, whatever its node.
 bool can_settle(const Layout& layout);
 
 // What a snapshot sees of other transactions. Their ids have 64 bits, and so never begin anew.
@@ -23,14 +23,14 @@ struct SnapshotView {
 };
 static_assert(is_plain<SnapshotView>);
 
-// The full id of a transaction that lies within 2^31 of `near`.
+// Returns the full id of a transaction that lies within 2^31 of `near`.
 uint64_t full_transaction(uint32_t low, uint64_t near);
 
-// True when the snapshot sees nothing of the transaction, because that had not ended. For
+// Tells whether the snapshot sees nothing of the transaction, because that had not ended. For
 // transactions themselves, not for their savepoints.
 bool unfinished(const SnapshotView& view, uint64_t transaction);
 
-// True when the snapshot was surely taken after `completed` was the latest transaction that had
+// Tells whether the snapshot was surely taken after `completed` was the latest transaction that had
 // ended.
 inline bool taken_after(const SnapshotView& view, uint64_t completed)
 {
@@ -42,7 +42,7 @@ inline bool taken_after(const SnapshotView& view, uint64_t completed)
 // to no later tick than that of `furthest`, the last word of all nodes.
 Word skipped_word(const WordShape& shape, Word furthest, Tick now);
 
-// The word, or where the layout has no such word, the last one of the layout before it.
+// Returns `word`, or where the layout has no such word, the last one of the layout before it.
 Word within_layout(const WordShape& shape, Word word);
 
 } // namespace flakeid

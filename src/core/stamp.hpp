@@ -87,7 +87,7 @@ struct Stamped {
     int64_t nodes;                // bit n: node n modulo 64 may have made ids
 };
 
-// The union of what both say.
+// Returns the union of what both say.
 Stamped merged(const Stamped& a, const Stamped& b);
 
 // Makes room for a stamp.
@@ -129,13 +129,13 @@ Floors floors_at_start(const Stamped& kept, int64_t apart_us);
 
 Floors later(const Floors& a, const Floors& b);
 
-// How far the horizon is to be extended for an id of stamp `needed`. Where ids begin past what a
-// lost server may have stamped, the horizon may be extended to `spared_until_us` at once, so that
-// they do not stop again after the first tick.
+// Returns how far the horizon is to be extended for an id of stamp `needed`. Where ids begin past
+// what a lost server may have stamped, the horizon may be extended to `spared_until_us` at once, so
+// that they do not stop again after the first tick.
 Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us = 0);
 
-// How far the horizon of the server reaches when that of a database is extended to `us`: further,
-// so that other databases and the next extension find it there.
+// Returns how far the horizon of the server reaches when that of a database is extended to `us`:
+// further, so that other databases and the next extension find it there.
 int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us);
 
 struct Extension {
@@ -147,12 +147,12 @@ struct Extension {
 // of an extension, negative when there was none.
 Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us);
 
-// The stamp to be written so that ids begin past `floor`: sessions look at the floor only when the
-// bound has moved, so it does in any case.
+// Returns the stamp to be written so that ids begin past `floor`: sessions look at the floor only
+// when the bound has moved, so it does in any case.
 Stamp raised_stamp(Stamp page, Stamp bound, Stamp floor);
 
-// The stamp of a horizon that lies ahead of `right_us` by mistake. A count of set-backs that came
-// with it is as wrong as its moment.
+// Returns the stamp of a horizon that lies ahead of `right_us` by mistake. A count of set-backs
+// that came with it is as wrong as its moment.
 Stamp repaired_stamp(Stamp stamp, int64_t right_us);
 
 static_assert(is_plain<Origin, Stamped, Floors, Extension>);

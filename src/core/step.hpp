@@ -76,7 +76,7 @@ inline uint64_t word_back(const WordShape& shape, Word word)
     return shape.has_back ? word_number(word) >> (shape.sequence_bits + shape.tick_bits) : 0;
 }
 
-// The last word of a tick, and of the tick of a word.
+// Returns the last word of a tick, and of the tick of a word.
 inline Word last_of_tick(const WordShape& shape, uint64_t back, Tick tick)
 {
     return word_of(shape, back, tick, max_sequence(shape));
@@ -87,7 +87,7 @@ inline Word last_of_tick(const WordShape& shape, Word word)
     return Word{word_number(word) | max_sequence(shape)};
 }
 
-// The id without its node.
+// Returns the id without its node.
 inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, Word word)
 {
     return tick_number(word_tick(shape, word)) << layout.time_shift |
@@ -126,12 +126,12 @@ struct Draw {
     uint64_t too_far;
 };
 
-// The next word after `last`, the word issued last (the word 0 is never issued). The
+// Returns the next word after `last`, the word issued last (the word 0 is never issued). The
 // back field, where the layout has one left, is raised when only a clock that was set back explains
 // the last word: it lies further ahead than any session may have stamped it. A start waits.
 Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
 
-// The last word that several ids at once may take freely, with that back count: half of
+// Returns the last word that several ids at once may take freely, with that back count: half of
 // limits.ahead is for others, and what is reserved, or half of what is left up to limits.last.
 Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back);
 

@@ -12,7 +12,7 @@ namespace flakeid {
 // Makes a file of that size where there is none, so that it outlives a crash. What is there stays.
 int disk_make(const char* file, size_t size);
 
-// True when the folder of these files is there, which the first of them makes.
+// Tells whether the folder of these files is there, which the first of them makes.
 bool disk_used();
 
 // Reads the file from its beginning on, and what the file system says of it. What it lacks is zero.

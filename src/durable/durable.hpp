@@ -27,13 +27,13 @@ struct Durable {
     int64_t format;
     Stamped stamped;        // of this database
     Origin origin;          // of the server that wrote it
-    int64_t given;          // what was once set: given_node() and given_coordinator
+    int64_t given;          // nothing yet
     int64_t lease_clock_us; // how far the clock of leases was
     int64_t lease_rest_us;  // since when nothing is handed out; 0: it is
     int64_t lease_origin;   // where leases were handed out; 0: nowhere
     int64_t lease_hold_s;   // the longest that a lease may have counted, ever
     int64_t lost;           // not 0: nobody knows the stamps
-    int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (sealing.hpp)
+    int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (fingerprints.hpp)
     int64_t check;                                   // hash of all of these
 };
 constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
@@ -52,26 +52,26 @@ struct DurablePage {
 // or was damaged.
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode = AccessShareLock);
 
-// False when there is no row, or not one that flakeid wrote, or one of another format: `durable` is
-// zero then, but for its format.
+// Reads the numbers of a page. False when there is no row, or not one that flakeid wrote, or one of
+// another format: `durable` is zero then, but for its format.
 bool durable_read(const DurablePage& page, Durable* durable);
 
-// The page must be locked exclusively and have a row.
+// Writes the numbers. The page must be locked exclusively and have a row.
 void durable_write(const DurablePage& page, Durable durable);
 
 // Unlocks the page and flushes what it says. The relation stays locked.
 void durable_flush(DurablePage& page);
 
-// True when what was read or written is safe from a crash, so that it may be published.
+// Tells whether what was read or written is safe from a crash, so that it may be published.
 bool durable_is_flushed(const DurablePage& page);
 
 void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
-// `format` is not 0: the row is one of that format.
+// Say why the numbers cannot be used. `format` is not 0: the row is one of that format.
 [[noreturn]] void throw_state_lost(int64_t format = 0);
 [[noreturn]] void throw_state_replaced();
 
-// Reads the numbers, and returns when they are durable. False as durable_read().
+// Reads the numbers, and returns when they are durable. False where durable_read() is.
 bool durable_look(Durable* durable);
 
 struct DurableChange {
@@ -103,11 +103,11 @@ DurableChange durable_change(Alter alter, LOCKMODE mode = AccessShareLock)
     return change;
 }
 
-// True when an older file comes back in the place of this one should the current transaction, or a
-// part of it, be rolled back.
+// Tells whether an older file comes back in the place of this one should the current transaction,
+// or a part of it, be rolled back.
 bool durable_may_go_back(const DurablePage& page);
 
-// Tells that file from others of the database.
+// Returns the number that tells the file of the page from others of the database.
 Oid durable_file(const DurablePage& page);
 
 static_assert(is_plain<Durable, DurablePage, DurableChange>);

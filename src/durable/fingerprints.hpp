@@ -17,7 +17,7 @@ namespace flakeid {
 // Loads the keys, or throws an error that says what is wrong with them.
 void prepare_sealing();
 
-// The keys of sealed ids. They are read again after a reload of the configuration.
+// Returns the keys of sealed ids. They are read again after a reload of the configuration.
 inline const ExpandedSecret& sealing_keys()
 {
     if (unlikely(expanded_secret.sealing != settings.generation ||
@@ -29,11 +29,11 @@ inline const ExpandedSecret& sealing_keys()
 
 struct Durable;
 
-// The fingerprint of a key number; 0: none is known.
+// Returns the fingerprint of a key number; 0: none is known.
 uint32_t durable_key_fingerprint(const Durable& durable, int number);
 
-// What a dump carries: it counts from now on. An error where this database knew another key under
-// that number, as it does when the dump is restored beside another secret.
+// Takes over what a dump carries: it counts from now on. An error where this database knew another
+// key under that number, as it does when the dump is restored beside another secret.
 void sealing_restore(int number, uint32_t fingerprint);
 
 } // namespace flakeid

@@ -57,8 +57,8 @@ inline Stamp published_floor(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
 }
 
-// What outlives even a promotion: ids of the database go no further, and none that comes later, on
-// whatever server, lies below it.
+// Returns what outlives even a promotion: ids of the database go no further, and none that comes
+// later, on whatever server, lies below it.
 inline Stamp kept_stamp(Horizon* horizon, int kind)
 {
     return Stamp{pg_atomic_read_u64(&horizon->kept[kind])};

@@ -14,8 +14,8 @@ struct LeaseNow {
     int64_t rest_until_us; // nothing is handed out before; 0: there is no rest
 };
 
-// The moment as leases have it. Leases of the realm that asks may count for `hold_s` seconds: a
-// rest lasts as long as the longest ever did.
+// Returns the moment as leases have it. Leases of the realm that asks may count for `hold_s`
+// seconds: a rest lasts as long as the longest ever did.
 LeaseNow lease_clock_now(int64_t hold_s);
 
 // Begins a rest, or ends it.

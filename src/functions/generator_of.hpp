@@ -6,7 +6,7 @@
 
 namespace flakeid {
 
-// The generator of argument `arg`, or of the settings where there is none or it is null.
+// Returns the generator of argument `arg`, or of the settings where there is none or it is null.
 inline Generator& generator_of(FunctionCallInfo fcinfo, int arg)
 {
     if (arg >= PG_NARGS() || PG_ARGISNULL(arg)) {

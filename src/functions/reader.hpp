@@ -17,7 +17,7 @@ struct Reader {
     Oid checked;         // who may read enciphered ids, as far as it is known
 };
 
-// The reader of layout argument `arg`, or of flakeid.layout where the function has no such
+// Returns the reader of layout argument `arg`, or of flakeid.layout where the function has no such
 // argument.
 Reader& find_reader(FunctionCallInfo fcinfo, int arg);
 
@@ -30,7 +30,8 @@ inline Reader& any_reader_of(FunctionCallInfo fcinfo, int arg)
     return *reader;
 }
 
-// The same; for an enciphered layout, an error unless the current user may look into its ids.
+// Returns the reader of any_reader_of(); for an enciphered layout, an error unless the current user
+// may look into its ids.
 inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
 {
     Reader& reader = any_reader_of(fcinfo, arg);
@@ -40,7 +41,8 @@ inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
     return reader;
 }
 
-// Raw id of an id, deciphered where the layout wants that. An error for an id outside the layout.
+// Returns the raw id of an id, deciphered where the layout wants that. An error for an id outside
+// the layout.
 inline uint64_t raw_id(const Reader& reader, int64_t id)
 {
     auto raw = static_cast<uint64_t>(id);
@@ -53,12 +55,12 @@ inline uint64_t raw_id(const Reader& reader, int64_t id)
     return raw;
 }
 
-// Id of a raw id.
+// Returns the id of a raw id.
 int64_t id_of_raw(const Reader& reader, uint64_t raw);
 
 [[noreturn]] void throw_no_timestamp(const Reader& reader, Tick tick);
 
-// Start of a tick; an error where the type timestamptz cannot hold it.
+// Returns the start of a tick; an error where the type timestamptz cannot hold it.
 inline TimestampTz timestamp_of_tick(const Reader& reader, Tick tick)
 {
     int64_t us;

@@ -5,7 +5,7 @@
 
 namespace flakeid {
 
-// The one row of a function with OUT arguments, as many as there are values.
+// Returns the one row of a function with OUT arguments, as many as there are values.
 template <size_t n>
 Datum row_datum(FunctionCallInfo fcinfo, Datum (&values)[n], bool (&nulls)[n])
 {

@@ -16,19 +16,19 @@ using namespace flakeid;
 
 namespace {
 
-// A pin may rise while a statement runs, when a transaction ends that wrote nothing. All scans of
-// a statement must stop at the same pin, so what was found first with a snapshot counts for as
-// long as that is in use.
-struct Answer {
-    Answer* next;
+// A settled mark may rise while a statement runs, when a transaction ends that wrote nothing. All
+// scans of a statement must stop at the same mark, so what was found first with a snapshot counts
+// for as long as that is in use.
+struct FoundMark {
+    FoundMark* next;
     const SnapshotData* snapshot;
     uint64 sign;
     SlotKey key;
     int64_t settled;
 };
-static_assert(is_plain<Answer>);
+static_assert(is_plain<FoundMark>);
 
-Answer* answers; // of this transaction
+FoundMark* found_marks; // of this transaction
 
 // A snapshot that is in use is a copy. In a copy the server leaves this field at zero: here it
 // tells a snapshot from an earlier one in the same place.
@@ -41,25 +41,25 @@ uint64 sign_of(SnapshotData* snapshot)
     return snapshot->snapXactCompletionCount;
 }
 
-// The answer for a snapshot and layout. A new one does not have the snapshot's sign yet.
-Answer* find_answer(const SnapshotData* snapshot, const SlotKey& key)
+// Returns the mark for a snapshot and layout. A new one does not have the snapshot's sign yet.
+FoundMark* find_mark(const SnapshotData* snapshot, const SlotKey& key)
 {
-    for (Answer* answer = answers; answer != nullptr; answer = answer->next) {
-        if (answer->snapshot == snapshot && same_layout(answer->key, key)) {
-            return answer;
+    for (FoundMark* found = found_marks; found != nullptr; found = found->next) {
+        if (found->snapshot == snapshot && same_layout(found->key, key)) {
+            return found;
         }
     }
-    if (answers == nullptr) {
+    if (found_marks == nullptr) {
         auto* at_end = static_cast<MemoryContextCallback*>(
             MemoryContextAllocZero(TopTransactionContext, sizeof(MemoryContextCallback)));
-        at_end->func = [](void*) { answers = nullptr; };
+        at_end->func = [](void*) { found_marks = nullptr; };
         MemoryContextRegisterResetCallback(TopTransactionContext, at_end);
     }
-    auto* answer =
-        static_cast<Answer*>(MemoryContextAllocZero(TopTransactionContext, sizeof(Answer)));
-    *answer = Answer{answers, snapshot, 0, key, 0};
-    answers = answer;
-    return answer;
+    auto* found =
+        static_cast<FoundMark*>(MemoryContextAllocZero(TopTransactionContext, sizeof(FoundMark)));
+    *found = FoundMark{found_marks, snapshot, 0, key, 0};
+    found_marks = found;
+    return found;
 }
 
 int64_t settled_for_statement(Generator& g)
@@ -68,13 +68,13 @@ int64_t settled_for_statement(Generator& g)
     if (snapshot == nullptr || snapshot->snapshot_type != SNAPSHOT_MVCC || !snapshot->copied) {
         return settled_id(g, *GetLatestSnapshot());
     }
-    Answer* answer = find_answer(snapshot, slot_key(g.layout, 0));
+    FoundMark* found = find_mark(snapshot, slot_key(g.layout, 0));
     const uint64 sign = sign_of(snapshot);
-    if (answer->sign != sign) {
-        answer->settled = settled_id(g, *snapshot);
-        answer->sign = sign;
+    if (found->sign != sign) {
+        found->settled = settled_id(g, *snapshot);
+        found->sign = sign;
     }
-    return answer->settled;
+    return found->settled;
 }
 
 bool may_see(Oid role)

@@ -22,7 +22,7 @@ inline int64_t id_of_word(const Generator& g, Word word)
     return static_cast<int64_t>(g.layout.enciphered ? sparx_encrypt(configured_key(), raw) : raw);
 }
 
-// The ids of `count` words, from `word` on: the cipher takes several side by side.
+// Returns the ids of `count` words, from `word` on: the cipher takes several side by side.
 void ids_of_words(const Generator& generator, Word word, uint32_t count, uint64_t* ids);
 
 } // namespace flakeid

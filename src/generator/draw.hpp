@@ -15,7 +15,7 @@ Draw draw(Generator& generator, Want want);
 // lease, but not for the clock: an error takes the place of a wait that is too long.
 void draw_could(Generator& generator);
 
-// True when the clock is in the tick that generator.limits were made for.
+// Tells whether the clock is in the tick that generator.limits were made for.
 inline bool in_tick(const Generator& g)
 {
     auto between = [&](int64_t now_us, int64_t end_us) {
@@ -56,9 +56,9 @@ inline Word draw_one(Generator& g)
 // Reserves `count` words for this session, or as many of them as may be issued now.
 void draw_cache(Generator& generator, uint32_t count);
 
-// True when the next reserved word may be issued. Reserved words serve until they are older than
-// flakeid.max_ahead. They no longer serve when the floor of the horizon has passed them, or the
-// node or the lease has changed.
+// Tells whether the next reserved word may be issued. Reserved words serve until they are older
+// than flakeid.max_ahead. They no longer serve when the floor of the horizon has passed them, or
+// the node or the lease has changed.
 inline bool cached_word_serves(Generator& g)
 {
     if (unlikely(published_bound(g.horizon, g.kind) != g.bound)) {
@@ -74,7 +74,7 @@ inline bool cached_word_serves(Generator& g)
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 
-// The next word of this session.
+// Returns the next word of this session.
 inline Word next_word(Generator& g)
 {
     if (likely(settings.cache == 1)) {

@@ -97,10 +97,10 @@ inline Generator& configured_generator()
 // generate with it.
 void make_named(Generator& generator, const char* name, size_t length);
 
-// The same for one node of flakeid.layout. An error when flakeid.node does not have it.
+// Makes `generator` for one node of flakeid.layout. An error when flakeid.node does not have it.
 void make_of_node(Generator& generator, const char* name, size_t length, int32_t node);
 
-// Changes to another such node.
+// Changes to another node of flakeid.layout.
 void change_node(Generator& generator, int32_t node);
 
 inline bool still_good(const Generator& generator)
@@ -111,7 +111,7 @@ inline bool still_good(const Generator& generator)
 // Brings generator.limits up to date.
 void refresh_limits(Generator& generator, int64_t now_us);
 
-// The slot of one node; nullptr when only spare slots are left for it. An error when
+// Returns the slot of one node; nullptr when only spare slots are left for it. An error when
 // another layout's slots are in its way.
 Slot* find_slot(const Generator& generator, uint32_t node);
 
@@ -127,7 +127,7 @@ inline bool is_span(const Generator& generator)
     return generator.span.first != generator.span.last;
 }
 
-// The first moment of a word's tick, and its stamp.
+// Returns the first moment of a word's tick, and its stamp.
 inline int64_t word_start_us(const Generator& g, Word word)
 {
     int64_t us = INT64_MAX;
@@ -140,13 +140,13 @@ inline Stamp stamp_of_word(const Generator& g, Word word)
     return stamp_of(word_back(g.shape, word), word_start_us(g, word));
 }
 
-// The tick, or the first or last one that the layout has.
+// Returns the tick, or the first or last one that the layout has.
 inline Tick clamp_tick(const WordShape& shape, int64_t tick)
 {
     return tick < 0 ? Tick{0} : std::min(static_cast<Tick>(tick), shape.max_tick);
 }
 
-// The last word of the tick that a stamp lies in.
+// Returns the last word of the tick that a stamp lies in.
 inline Word last_word_at(const Generator& g, Stamp stamp)
 {
     // Another layout of the database may have counted further back than this one can.

@@ -8,7 +8,7 @@ namespace flakeid {
 // Its lease is not held, has ended, or ends before the next id.
 [[noreturn]] void throw_no_lease(const Generator& generator, int64_t now_us);
 
-// The next word lies too far ahead of the clock.
+// Says that the next word lies too far ahead of the clock.
 [[noreturn]] void throw_ahead(const Generator& generator, Word word, int64_t now_us);
 
 // There is a coordinator, and the generator was made without one.

@@ -15,17 +15,18 @@ extern "C" {
 
 namespace flakeid {
 
-// True when this transaction has no pin yet that covers the generator.
+// Tells whether this transaction has no pin yet that covers the generator.
 inline bool needs_pin(const Generator& g)
 {
     return g.pinned < transaction_number;
 }
 
-// This transaction will draw no word of g.node below `word`. To be called before the swap.
+// Promises that this transaction will draw no word of g.node below `word`. To be called before the
+// swap.
 void pin_words(Generator& g, Word word);
 
-// Reserved words serve a later transaction if nobody has asked for a settled mark since they were
-// reserved. Then they get a pin.
+// Gives reserved words a pin of this transaction. False when somebody has asked for a settled mark
+// since they were reserved: then they do not serve it.
 bool pin_reserved(Generator& g);
 
 inline bool reserved_are_pinned(Generator& g)
@@ -33,18 +34,18 @@ inline bool reserved_are_pinned(Generator& g)
     return likely(g.cache.transaction == transaction_number) || pin_reserved(g);
 }
 
-// How often a settled mark was asked for: to be read before words are reserved.
+// Returns how often a settled mark was asked for: to be read before words are reserved.
 uint64_t polls_so_far();
 
 // An error when the generator's ids can have no settled mark, or this server knows none.
 void require_settling(const Generator& g);
 
-// Each id below the result that this database drew from the generator belongs to a transaction that
-// has ended: the snapshot sees all that will ever be seen of it. No id is drawn below the result
-// any more. The ids of all nodes of the layout on this server count.
+// Returns the settled mark: each id below the result that this database drew from the generator
+// belongs to a transaction that has ended: the snapshot sees all that will ever be seen of it. No
+// id is drawn below the result any more. The ids of all nodes of the layout on this server count.
 int64_t settled_id(Generator& g, const SnapshotData& snapshot);
 
-// The id of a word of one of the layout's nodes, whose place in the layout `key` has.
+// Returns the id of a word of one of the layout's nodes, whose place in the layout `key` has.
 int64_t id_of_pin(const SlotKey& key, Word word);
 
 } // namespace flakeid

@@ -8,7 +8,7 @@
 
 namespace flakeid {
 
-// The step from the last word of generator.slot, read before.
+// Returns the step from the last word of generator.slot, read before.
 Draw next_draw(Generator& generator, Word last, Want want);
 
 // Leaves a node whose next id lies in `tick`, past the level, for one that has an id up to the
@@ -22,8 +22,8 @@ Draw next_draw(Generator& generator, Word last, Want want);
 // instead of 580 to 760.
 void move_on(Generator& generator, Want want, Tick tick);
 
-// Another session swapped the word first. Where there are other nodes to go on with, the two of
-// them need not meet again; a further lease is too much for that.
+// Goes on to the next node after another session swapped the word first. Where there are other
+// nodes to go on with, the two of them need not meet again; a further lease is too much for that.
 void step_aside(Generator& generator);
 
 } // namespace flakeid

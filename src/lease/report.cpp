@@ -1,4 +1,5 @@
-// What is told of leases: why one is missing, and how the coordinator does.
+// What is told of leases: the lease worker notes here why one is missing and how the coordinator
+// does, sessions and the log say it.
 #include "server/clock.hpp"
 #include "lease/report.hpp"
 #include "settings/lease_settings.hpp"

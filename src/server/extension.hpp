@@ -42,13 +42,14 @@ void extension_row(Action action)
     });
 }
 
-// The function of that name and no argument, one of type `argument`, or a second of type `second`,
-// which belongs to the same extension as `function` and stands in the same schema. It is found by
-// the schema's OID, so that neither the schema's name nor a right on it matters.
+// Returns the function `name` of the extension and schema that `function` belongs to. It has no
+// argument, one of type `argument`, or after that one of type `second`. It is found by the schema's
+// OID, so that neither the schema's name nor a right on it matters.
 Oid function_beside(Oid function, const char* name, Oid argument = InvalidOid,
                     Oid second = InvalidOid);
 
-// The statement that gives a user that function, which has one bigint as its argument; palloc'ed.
+// Returns the statement that gives a user that function, which has one bigint as its argument;
+// palloc'ed.
 const char* grant_line(Oid function, Oid user);
 
 } // namespace flakeid

@@ -129,13 +129,13 @@ bool replace_value(char** newval, const char* text)
     return true;
 }
 
-bool refuse(Loaded& setting)
+bool refuse(EarlyValue& setting)
 {
     setting.broken = setting.broken || declaring;
     return false;
 }
 
-void assigned(Loaded& setting, const void* extra)
+void assigned(EarlyValue& setting, const void* extra)
 {
     if (setting.built_in == nullptr) {
         setting.built_in = extra;
@@ -143,7 +143,7 @@ void assigned(Loaded& setting, const void* extra)
     setting.in_effect = extra == setting.built_in;
 }
 
-void require_good(const Loaded& setting)
+void require_good(const EarlyValue& setting)
 {
     if (setting.broken && setting.in_effect) {
         ereport(

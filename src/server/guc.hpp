@@ -10,14 +10,15 @@ void guc_begin();
 // No other setting has the prefix.
 void guc_end();
 
-// The flags to declare a setting with: these, and the one that keeps its value where a parallel
-// query loads the library.
+// Returns the flags to declare a setting with: these, and the one that keeps its value where a
+// parallel query loads the library.
 int guc_flags(int flags = 0);
 
-// True between the two: values are then those from before the library was loaded.
+// Tells whether guc_begin() ran and guc_end() did not: values are then those from before the
+// library was loaded.
 bool guc_declaring();
 
-// A value that ALTER DATABASE or ALTER ROLE set.
+// Tells whether ALTER DATABASE or ALTER ROLE set a value of that source.
 bool of_database_or_role(GucSource source);
 
 // Hands a decoded value from a check hook to the assign hook.
@@ -37,7 +38,7 @@ bool replace_value(char** newval, const char* text);
 
 // A value that was set before the library was loaded, and is not valid, is remembered: the server
 // goes on with the built-in value, which nobody wanted.
-struct Loaded {
+struct EarlyValue {
     const char* name; // of the setting
     bool broken;
     const void* built_in; // what the check hook made of that value
@@ -45,14 +46,14 @@ struct Loaded {
 };
 
 // For the check hook: false.
-bool refuse(Loaded& setting);
+bool refuse(EarlyValue& setting);
 // For the assign hook.
-void assigned(Loaded& setting, const void* extra);
+void assigned(EarlyValue& setting, const void* extra);
 
 // An error when the setting was not valid when the library was loaded, and still is not set: the
 // server has put the default in its place, with no more than a warning.
-void require_good(const Loaded& setting);
+void require_good(const EarlyValue& setting);
 
-static_assert(is_plain<Loaded>);
+static_assert(is_plain<EarlyValue>);
 
 } // namespace flakeid

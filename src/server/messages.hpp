@@ -14,7 +14,7 @@ struct LayoutMessage {
 
 LayoutMessage describe(const LayoutError& error, const char* text, size_t length);
 
-// A layout text or the name of a preset. `preset` is set to nullptr for a text.
+// Parses a layout text or the name of a preset. Sets `preset`, to nullptr for a text.
 LayoutError parse_layout_or_preset(const char* text, size_t length, Layout* layout,
                                    const Preset** preset = nullptr);
 
@@ -27,17 +27,17 @@ LayoutError parse_layout_or_preset(const char* text, size_t length, Layout* layo
 // A warning, once a session, when the layout is full soon.
 void warn_near_end(const Layout& layout, const char* name);
 
-// The normal text of a layout, palloc'ed.
+// Returns the normal text of a layout, palloc'ed.
 char* layout_text(const Layout& layout);
 
 // Microseconds as "1.234 s" and the like, palloc'ed.
 char* duration_text(int64_t us);
 
-// A moment since 1970 in the session's format and time zone, palloc'ed; "infinity" when the type
-// timestamptz cannot hold it.
+// Returns a moment since 1970 in the session's format and time zone, palloc'ed; "infinity" when the
+// type timestamptz cannot hold it.
 char* moment_text(int64_t us);
 
-// A text as one word of a shell, palloc'ed.
+// Returns a text as one word of a shell, palloc'ed.
 const char* shell_word(const char* text);
 
 static_assert(is_plain<LayoutMessage>);

@@ -78,8 +78,8 @@ inline config_generic** get_guc_variables(int* count)
 #define function_aclcheck(oid, role, mode) object_aclcheck(ProcedureRelationId, oid, role, mode)
 #endif
 
-// The transaction that a process runs; it comes never again while the server runs. The names are
-// other ones since 17 (commit ab355e3a88).
+// Returns the transaction that a process runs; it comes never again while the server runs. The
+// names are other ones since 17 (commit ab355e3a88).
 inline uint64_t running_transaction(const PGPROC* proc)
 {
 #if PG_VERSION_NUM < 170000
@@ -89,14 +89,14 @@ inline uint64_t running_transaction(const PGPROC* proc)
 #endif
 }
 
-// The number of a process that can run transactions, below MaxBackends.
+// Returns the number of a process that can run transactions, below MaxBackends.
 inline uint32_t process_number(const PGPROC* proc)
 {
     return static_cast<uint32_t>(proc - ProcGlobal->allProcs);
 }
 
-// The latest transaction that had ended, in 64 bits. The variable got another name in 17 (commit
-// b31ba5310b).
+// Returns the latest transaction that had ended, in 64 bits. The variable got another name in 17
+// (commit b31ba5310b).
 inline uint64_t latest_completed_transaction()
 {
 #if PG_VERSION_NUM < 170000
@@ -107,7 +107,7 @@ inline uint64_t latest_completed_transaction()
     return *latest;
 }
 
-// The number of a relation's file got another name in 16 (commit b0a55e4329).
+// Returns the number of a relation's file, which got another name in 16 (commit b0a55e4329).
 inline Oid relation_file(Relation relation)
 {
 #if PG_VERSION_NUM < 160000

@@ -24,7 +24,7 @@ namespace {
 
 char* node_string;
 
-Loaded loaded_node = {"flakeid.node", false, nullptr, false};
+EarlyValue early_node = {"flakeid.node", false, nullptr, false};
 
 constexpr int host_name_size = 256;  // HOST_NAME_MAX of Linux is 64
 constexpr size_t longest_number = 9; // digits that 32 bits hold whatever they are
@@ -161,7 +161,7 @@ bool check_node(char** newval, void** extra, GucSource source)
     if (!good || *at != '\0') {
         GUC_check_errdetail("A node is a number such as 5, a span such as 8-15, auto, citus, "
                             "hostname, cluster_name or ip.");
-        return refuse(loaded_node);
+        return refuse(early_node);
     }
     return keep(node, extra);
 }
@@ -170,7 +170,7 @@ void assign_node(const char*, void* extra)
 {
     memcpy(&node_setting, extra, sizeof(NodeSetting));
     settings.generation++;
-    assigned(loaded_node, extra);
+    assigned(early_node, extra);
 }
 
 } // namespace
@@ -186,7 +186,7 @@ void node_init()
 
 void require_good_node()
 {
-    require_good(loaded_node);
+    require_good(early_node);
 }
 
 NodeSpan configured_span(const Layout& layout)

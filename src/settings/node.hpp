@@ -35,7 +35,7 @@ struct NodeSpan {
 
 NodeSpan configured_span(const Layout& layout);
 
-// What this server calls itself to others: host, port and cluster_name; palloc'ed.
+// Returns what this server calls itself to others: host, port and cluster_name; palloc'ed.
 const char* server_name();
 
 static_assert(is_plain<NodeSetting, NodeSpan>);
@@ -44,7 +44,8 @@ static_assert(is_plain<NodeSetting, NodeSpan>);
 // flakeid.node stands for.
 void require_granted(const Layout& layout, const char* name, const NodeSpan& span, int32_t node);
 
-// The statement that makes a function which everyone may call for ids of a layout; palloc'ed.
+// Returns the statement that makes a function which everyone may call for ids of a layout;
+// palloc'ed.
 const char* function_of_layout_line(const char* layout);
 
 } // namespace flakeid

@@ -22,7 +22,7 @@ struct ExpandedSecret {
     uint64_t loaded;     // the generation of the settings whose secret it is; 0: none is loaded
     uint64_t generation; // the same where key 0 is present
 
-    // Set by sealing.cpp, when what is loaded was found to be right for sealed ids of this
+    // Set by fingerprints.cpp, when what is loaded was found to be right for sealed ids of this
     // database.
     uint64_t sealing;
     TimestampTz read_at; // the last reload of the configuration by then
@@ -37,10 +37,10 @@ inline bool has_key(int number)
 // Expands the secret of the settings in effect, or throws an error that says what is wrong with it.
 void load_secret();
 
-// The same, and an error unless it has a key 0.
+// Expands them too, and throws an error unless there is a key 0.
 void load_key();
 
-// Key 0 of the settings in effect. Valid until the settings change.
+// Returns key 0 of the settings in effect. Valid until the settings change.
 inline const SparxKey& configured_key()
 {
     if (unlikely(expanded_secret.generation != settings.generation)) {
@@ -49,10 +49,10 @@ inline const SparxKey& configured_key()
     return expanded_secret.key[0];
 }
 
-// What to do where there is no secret.
+// Returns what to do where there is no secret.
 const char* no_secret_hint(); // palloc'ed
 
-// A number that tells one key from another, and shows neither.
+// Returns a number that tells one key from another, and shows neither.
 uint64_t fingerprint_of_key(const SparxKey& key);
 
 // Wipes what load_secret() made.

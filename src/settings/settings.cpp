@@ -32,7 +32,7 @@ int max_ahead_ms;
 int when_ahead;
 int max_leap_s;
 
-Loaded loaded_layout = {"flakeid.layout", false, nullptr, false};
+EarlyValue early_layout = {"flakeid.layout", false, nullptr, false};
 
 bool check_layout(char** newval, void** extra, GucSource)
 {
@@ -44,7 +44,7 @@ bool check_layout(char** newval, void** extra, GucSource)
         GUC_check_errmsg("invalid layout \"%s\"", *newval);
         GUC_check_errdetail("%s", message.detail);
         GUC_check_errhint("%s", message.hint);
-        return refuse(loaded_layout);
+        return refuse(early_layout);
     }
     return keep(layout, extra);
 }
@@ -54,7 +54,7 @@ void assign_layout(const char* newval, void* extra)
     memcpy(&settings.layout, extra, sizeof(Layout));
     settings.layout_text = newval;
     settings.generation++;
-    assigned(loaded_layout, extra);
+    assigned(early_layout, extra);
 }
 
 // Ids that were reserved before are dropped: what was drawn one by one meanwhile is above them.
@@ -83,7 +83,7 @@ void assign_max_leap(int newval, void*)
 
 void require_good_settings()
 {
-    require_good(loaded_layout);
+    require_good(early_layout);
 }
 
 bool client_sees_settings()

@@ -26,7 +26,7 @@ extern Settings settings;
 // An error when flakeid.layout was not valid when the library was loaded.
 void require_good_settings();
 
-// True when whom the session speaks for may see settings that are shown to superusers only: the
+// Tells whether whom the session speaks for may see settings that are shown to superusers only: the
 // role of SET ROLE, and never that of a SECURITY DEFINER function.
 bool client_sees_settings();
 

@@ -11,8 +11,8 @@ namespace flakeid {
 // the catalogs change later, generators are made anew.
 void refuse_shared_node();
 
-// A sentence that tells of others with which this server shares tables; palloc'ed, nullptr where
-// the catalogs tell of none.
+// Returns a sentence that tells of others with which this server shares tables; palloc'ed, nullptr
+// where the catalogs tell of none.
 const char* other_servers();
 
 } // namespace flakeid

@@ -88,20 +88,21 @@ struct Pins {
 };
 static_assert(is_plain<Pin, Holder, Ended, LatestEnded, EndedPrepared, Pins>);
 
-// The latest that the process of a holder ended. They stand behind the holders.
+// Returns the latest that the process of a holder ended. They stand behind the holders.
 LatestEnded& latest_ended(Pins& pins, int process);
 
-// The pins, among them the prepared transactions of an earlier run, unless this is a standby.
+// Returns the pins, among them the prepared transactions of an earlier run, unless this is a
+// standby.
 Pins* pins_begin();
 
 // The number of this session's transaction, from 1.
 extern uint64_t transaction_number;
 
-// This transaction will draw no word below `word` from the slot of that number, and none whose tick
-// begins before `moment`. To be called before the swap that draws it.
+// Promises that this transaction will draw no word below `word` from the slot of that number, and
+// none whose tick begins before `moment`. To be called before the swap that draws it.
 void set_pin(uint32_t slot, Word word, uint64_t moment);
 
-// True when the pins of the holder of process `proc` count.
+// Tells whether the pins of the holder of process `proc` count.
 inline bool is_held(Holder& holder, const PGPROC* proc)
 {
     return pg_atomic_read_u32(&holder.count) > 0 &&

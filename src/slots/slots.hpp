@@ -85,7 +85,8 @@ constexpr int max_slots = 2 * spare_slots;
 
 void slots_init();
 
-// Not 0: slots are opened for leases only. The lease worker sets it, under the lock.
+// Returns the number that is not 0 while slots are opened for leases only. The lease worker sets
+// it, under the lock.
 pg_atomic_uint32* leases_in_force();
 
 struct SlotWanted {
@@ -96,40 +97,41 @@ struct SlotWanted {
     bool further_node; // of a span
 };
 
-// The slot of a layout and node, for as long as the server runs. nullptr when only spare ones are
-// left for a further node. An error when all are taken, or when another layout that can make the
-// same ids comes first: flakeid.layout of some database comes before a layout that is only named in
-// calls, and otherwise the earlier one comes first.
+// Returns the slot of a layout and node, for as long as the server runs. nullptr when only spare
+// ones are left for a further node. An error when all are taken, or when another layout that can
+// make the same ids comes first: flakeid.layout of some database comes before a layout that is only
+// named in calls, and otherwise the earlier one comes first.
 Slot* take_slot(const SlotWanted& wanted);
 
-// How many nodes of a span have a slot, or can have one.
+// Returns how many nodes of a span have a slot, or can have one.
 uint32_t slots_for_span(const Layout& layout, uint32_t first_node, uint32_t last_node);
 
 // There is no slot for a node of a span that the caller named.
 [[noreturn]] void throw_no_room_for_span();
 
-// All that were taken.
+// Returns all slots that were taken, in their order.
 Slot* taken_slots(uint32_t* count);
 
-// The tick of a word of the slot, without its back count.
+// Returns the tick of a word of the slot, without its back count.
 Tick slot_tick(const SlotKey& key, Word word);
 
-// How far the word that is furthest ahead of the wall clock lies ahead of it.
+// Returns how far the word that is furthest ahead of the wall clock lies ahead of it.
 int64_t furthest_ahead_us(int64_t now_us);
 
 SlotKey slot_key(const Layout& layout, uint32_t node);
 
-// True when both make the ids of one layout, each for its node.
+// Tells whether both make the ids of one layout, each for its node.
 bool same_layout(const SlotKey& a, const SlotKey& b);
 
-// The word that counts as issued last when a slot of this layout is opened: flake_settled() may
-// have promised that none is issued up to there. AddinShmemInitLock must be held.
+// Returns the word that counts as issued last when a slot of this layout is opened: flake_settled()
+// may have promised that none is issued up to there. AddinShmemInitLock must be held.
 Word settled_word(const SlotKey& key);
 
-// The same for a closed slot, and one word more, so that a swap from before it was closed fails.
+// Returns settled_word() for a closed slot, and one word more, so that a swap from before it was
+// closed fails.
 Word opening_word(const Slot& slot);
 
-// True when two layouts share their slots, node by node.
+// Tells whether two layouts share their slots, node by node.
 bool same_slots(const Layout& a, const Layout& b);
 
 static_assert(is_plain<SlotKey, Slot, SlotWanted>);
