@@ -184,9 +184,10 @@ char* psprintf(const char* format, ...)
     return pstrdup(text);
 }
 
+// Outlives transactions
 char* MemoryContextStrdup(MemoryContext, const char* text)
 {
-    return pstrdup(text);
+    return strdup(text);
 }
 
 void initStringInfo(StringInfo text)

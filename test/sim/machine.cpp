@@ -204,6 +204,15 @@ void kill_all_of(const Server& server)
     }
 }
 
+void stop_all_of(const Server& server, int64_t until)
+{
+    for (int i = 0; i < process_count; i++) {
+        if (processes[i].server == &server) {
+            processes[i].stopped_until = until;
+        }
+    }
+}
+
 void run(Process& process)
 {
     if (loaded != &process) {
@@ -269,10 +278,11 @@ bool run_somebody(int64_t until)
     int64_t next = never;
     for (int i = 0; i < process_count; i++) {
         Process& process = processes[i];
-        if (process.alive && process.wakes_at <= true_us) {
+        const int64_t wakes_at = std::max(process.wakes_at, process.stopped_until);
+        if (process.alive && wakes_at <= true_us) {
             ready[count++] = &process;
         } else if (process.alive) {
-            next = std::min(next, process.wakes_at);
+            next = std::min(next, wakes_at);
         }
     }
     if (count > 0) {

@@ -78,8 +78,9 @@ struct Process {
     Server* server = nullptr;
     const char* name = "";
     bool alive = false;
-    int64_t wakes_at = never; // true time
-    Random random;            // of its own, for what it was told to do
+    int64_t wakes_at = never;  // true time
+    int64_t stopped_until = 0; // as by SIGSTOP and SIGCONT: nothing wakes it before
+    Random random;             // of its own, for what it was told to do
 
     struct Fiber;
     Fiber* fiber = nullptr;
@@ -97,6 +98,8 @@ Process& spawn(Server& server, const char* name, void (*body)(), const Image& im
 // Ends a process wherever it is: nothing of it runs any more.
 void kill(Process& process);
 void kill_all_of(const Server& server);
+// All processes of a server stand still until then.
+void stop_all_of(const Server& server, int64_t until);
 
 // Another process may go on.
 void yield();

@@ -186,8 +186,6 @@ inline Server& here()
 
 int64_t wall_clock(const Server& server);
 int64_t steady_clock(const Server& server);
-void set_clock(Server& server, int64_t ahead_us); // of the true time
-bool is_alive(int process);
 
 // ---- Directories
 

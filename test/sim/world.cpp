@@ -9,8 +9,6 @@
 
 namespace sim {
 
-World world;
-
 // Each is on in half of the large worlds.
 const std::vector<Feature> features = {
     {'D', "several databases"},
@@ -43,13 +41,6 @@ const std::vector<Feature> features = {
 };
 
 namespace {
-
-std::vector<StepKind> kinds;
-std::vector<Reached*>& reaches()
-{
-    static std::vector<Reached*> all;
-    return all;
-}
 
 int64_t highest_wall; // that any server ever showed
 std::vector<Directory> copies;
@@ -376,15 +367,6 @@ const std::vector<StepKind> server_steps = {
 
 } // namespace
 
-void add_steps(const std::vector<StepKind>& more)
-{
-    for (const StepKind& kind : more) {
-        if (kind.feature == 0 || world.has(kind.feature)) {
-            kinds.push_back(kind);
-        }
-    }
-}
-
 void make_world(uint64_t seed, const char* letters)
 {
     reset_machine();
@@ -414,8 +396,7 @@ void make_world(uint64_t seed, const char* letters)
     s.failing_writes = world.has('I') ? 20 : 0;
     s.machine = ++next_machine;
     chance = Random(mix(seed, 2));
-    kinds.clear();
-    add_steps(server_steps);
+    steps_begin(server_steps);
     highest_wall = 0;
     copies.clear();
     parse_layouts();
@@ -434,23 +415,12 @@ void make_world(uint64_t seed, const char* letters)
 
 void run_step(uint64_t number)
 {
-    chance = Random(mix(world.seed, number + 100));
-    int64_t weights = 0;
-    for (const StepKind& kind : kinds) {
-        weights += kind.weight;
-    }
-    int64_t at = chance.below(weights);
-    const StepKind* chosen = kinds.data();
-    while (at >= chosen->weight) {
-        at -= chosen->weight;
-        chosen++;
-    }
-    trace_number(number);
+    const StepKind& chosen = choose_step(number);
     if (server().panicked) {
         start(Start::crash, left_by_crash());
     }
     renew_sessions(server());
-    chosen->run();
+    chosen.run();
 }
 
 void run_turns(int64_t turns, int64_t until)
@@ -484,28 +454,6 @@ void end_world()
     (void)calm_down();
     run_turns(1000, true_us + 10 * second);
     everyone_draws(s, 3 * second, Fails::may_not);
-}
-
-// ---- What was reached
-
-Reached::Reached(char of, const char* text) : feature(of), what(text)
-{
-    reaches().push_back(this);
-}
-
-const Reached* not_reached()
-{
-    for (const Reached* reached : reaches()) {
-        if (reached->count == 0 && (reached->feature == 0 || world.has(reached->feature))) {
-            return reached;
-        }
-    }
-    return nullptr;
-}
-
-const std::vector<Reached*>& all_reached()
-{
-    return reaches();
 }
 
 } // namespace sim

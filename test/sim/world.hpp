@@ -37,14 +37,17 @@ void run_step(uint64_t number);
 // Faults stop, and what should go on then does.
 void end_world();
 
-// ---- What a step may be. Those who add features add kinds of steps.
+// ---- What a step may be.
 struct StepKind {
     const char* name;
     char feature; // only where it is on; 0: always
     int weight;
     void (*run)();
 };
-void add_steps(const std::vector<StepKind>& kinds);
+// Those of them whose features are on are the world's.
+void steps_begin(const std::vector<StepKind>& all);
+// The kind of a step, from which `chance` goes on.
+const StepKind& choose_step(uint64_t number);
 
 // Lets processes go on: so many turns, and not past that time.
 void run_turns(int64_t turns, int64_t until = never);

@@ -1,0 +1,301 @@
+#include "leases/coordinator.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace sim {
+
+using namespace flakeid;
+
+namespace {
+
+// The last version of a row that a transaction sees: its own change, or what is committed.
+template <typename Rows, typename Key>
+const typename Rows::mapped_type* find_row(const Rows& changed, const Rows& committed,
+                                           const Key& key)
+{
+    auto at = changed.find(key);
+    if (at != changed.end()) {
+        return &at->second;
+    }
+    at = committed.find(key);
+    return at != committed.end() ? &at->second : nullptr;
+}
+
+} // namespace
+
+void LeaseTables::apply(const LeaseTables& changes)
+{
+    for (const auto& [key, row] : changes.realms) {
+        realms[key] = row;
+    }
+    for (const auto& [key, row] : changes.nodes) {
+        nodes[key] = row;
+    }
+    for (const auto& [key, row] : changes.history) {
+        if (row.realm.empty()) {
+            history.erase(key);
+        } else {
+            history[key] = row;
+        }
+    }
+}
+
+const NodeRow* LeaseDatabase::find_node(const Transaction& t, const NodeKey& key) const
+{
+    return find_row(t.changes.nodes, tables.nodes, key);
+}
+
+const HistoryRow* LeaseDatabase::find_lease(const Transaction& t, const Token& token) const
+{
+    const HistoryRow* row = find_row(t.changes.history, tables.history, token);
+    return row == nullptr || row->realm.empty() ? nullptr : row;
+}
+
+const LeaseRealm* LeaseDatabase::find_realm(const Transaction& t, const std::string& name) const
+{
+    return find_row(t.changes.realms, tables.realms, name);
+}
+
+// In the order in which they are given.
+std::vector<int32_t> LeaseDatabase::free_nodes(const Transaction& t) const
+{
+    struct Free {
+        int64_t from_us;
+        int32_t node;
+    };
+    std::vector<Free> found;
+    auto see = [&](int32_t node, const NodeRow& row) {
+        if (node >= t.range.low && node <= t.range.top && row.free_from_us <= t.moment.now_us) {
+            found.push_back({row.free_from_us, node});
+        }
+    };
+    const std::string& realm = t.question.realm;
+    for (auto at = tables.nodes.lower_bound({realm, INT32_MIN});
+         at != tables.nodes.end() && at->first.first == realm; ++at) {
+        if (t.changes.nodes.count(at->first) == 0) {
+            see(at->first.second, at->second);
+        }
+    }
+    for (const auto& [key, row] : t.changes.nodes) {
+        if (key.first == realm) {
+            see(key.second, row);
+        }
+    }
+    std::sort(found.begin(), found.end(), [](const Free& a, const Free& b) {
+        return goes_first(a.from_us, a.node, b.from_us, b.node);
+    });
+    std::vector<int32_t> nodes;
+    for (const Free& free : found) {
+        nodes.push_back(free.node);
+    }
+    return nodes;
+}
+
+// What it writes stays, whatever becomes of the transaction.
+LeaseMoment LeaseDatabase::read_clock(int64_t hold_s)
+{
+    const LeaseClockRead read = read_lease_clock(clock, wall_us, here, hold_s);
+    clock = read.clock;
+    return read.moment;
+}
+
+bool LeaseDatabase::begin_leases(Transaction& t, const std::string& realm)
+{
+    const LeaseRealm* row = find_realm(t, realm);
+    if (row == nullptr && realm != default_realm) {
+        return false;
+    }
+    t.realm = row != nullptr ? *row : default_lease_realm;
+    t.moment = read_clock(static_cast<int64_t>(t.realm.max_ttl_s) + t.realm.max_skew_s);
+    return true;
+}
+
+// True with the lock. False when another has it: then it waits in a row, unless it is to skip.
+bool LeaseDatabase::lock(int id, const RowKey& key, bool skip)
+{
+    Lock& lock = locks_[key];
+    if (lock.holder == id) {
+        return true;
+    }
+    const bool first = lock.waiting.empty() || lock.waiting.front() == id;
+    if (lock.holder == 0 && first) {
+        if (!lock.waiting.empty()) {
+            lock.waiting.pop_front();
+        }
+        lock.holder = id;
+        transactions_.at(id).locks.push_back(key);
+        return true;
+    }
+    if (!skip && std::find(lock.waiting.begin(), lock.waiting.end(), id) == lock.waiting.end()) {
+        lock.waiting.push_back(id);
+        transactions_.at(id).waits_for = key;
+    }
+    return false;
+}
+
+bool LeaseDatabase::is_changed(int transaction, const RowKey& key) const
+{
+    const auto& [table, name, node] = key;
+    const auto found = transactions_.find(transaction);
+    return found != transactions_.end() &&
+           (table == 'n' ? found->second.changes.nodes.count({name, node})
+                         : found->second.changes.realms.count(name)) != 0;
+}
+
+// A row that is inserted unless it is there. Waits for whoever inserts or changes it at the same
+// time, as the row may be gone again by a rollback; not for one that only locks it. True when that
+// is over; the lock is taken when the row is still missing.
+bool LeaseDatabase::make(int id, const RowKey& key, bool exists)
+{
+    if (!exists) {
+        return lock(id, key, false);
+    }
+    Lock& lock = locks_[key];
+    lock.waiting.erase(std::remove(lock.waiting.begin(), lock.waiting.end(), id),
+                       lock.waiting.end());
+    if (lock.holder == 0 || lock.holder == id || !is_changed(lock.holder, key)) {
+        return true;
+    }
+    lock.waiting.push_back(id);
+    transactions_.at(id).waits_for = key;
+    return false;
+}
+
+int LeaseDatabase::begin()
+{
+    last_++;
+    transactions_[last_];
+    return last_;
+}
+
+bool LeaseDatabase::ask(int transaction, const Question& question)
+{
+    Transaction& t = transactions_.at(transaction);
+    assert(t.step == Step::done);
+    t.question = question;
+    t.reply = Reply{};
+    t.step = Step::begin;
+    t.attempt = 0;
+    t.numbers.clear();
+    t.next = 0;
+    return run(transaction);
+}
+
+bool LeaseDatabase::run(int id)
+{
+    Transaction& t = transactions_.at(id);
+    t.blocked = false;
+    while (t.step != Step::done) {
+        if (!advance(id, t)) {
+            t.blocked = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+std::vector<int> LeaseDatabase::end(int transaction, bool commit)
+{
+    Transaction ended = std::move(transactions_.at(transaction));
+    transactions_.erase(transaction);
+    if (commit) {
+        tables.apply(ended.changes);
+    }
+    if (ended.blocked) {
+        std::deque<int>& waiting = locks_[ended.waits_for].waiting;
+        waiting.erase(std::remove(waiting.begin(), waiting.end(), transaction), waiting.end());
+        ended.locks.push_back(ended.waits_for); // those behind it may go on
+    }
+    for (const RowKey& key : ended.locks) {
+        if (locks_[key].holder == transaction) {
+            locks_[key].holder = 0;
+        }
+    }
+    std::vector<int> done;
+    for (const RowKey& key : ended.locks) {
+        const std::deque<int> waiting = locks_[key].waiting;
+        for (int id : waiting) {
+            if (run(id)) {
+                done.push_back(id);
+            }
+        }
+        Lock& lock = locks_[key];
+        if (lock.holder == 0 && lock.waiting.empty()) {
+            locks_.erase(key);
+        }
+    }
+    return done;
+}
+
+bool LeaseDatabase::makes(const Transaction& t) const
+{
+    return t.step == Step::make_node || t.step == Step::make_nodes || t.step == Step::make_realm ||
+           t.step == Step::lock_settings;
+}
+
+// Whoever has the lock that a transaction waits for, or gets it before.
+std::set<int> LeaseDatabase::those_before(int transaction) const
+{
+    const Lock& lock = locks_.at(transactions_.at(transaction).waits_for);
+    std::set<int> before{lock.holder};
+    for (int id : lock.waiting) {
+        if (id == transaction) {
+            break;
+        }
+        before.insert(id);
+    }
+    return before;
+}
+
+bool LeaseDatabase::order_is_known(int transaction) const
+{
+    const RowKey& key = transactions_.at(transaction).waits_for;
+    const std::set<int> before = those_before(transaction);
+    bool alone = true;
+    for (const auto& [id, t] : transactions_) {
+        if (!t.blocked) {
+            continue;
+        }
+        for (int other : those_before(id)) {
+            if (t.waits_for != key && before.count(other) != 0) {
+                return false;
+            }
+        }
+        alone = alone && (t.waits_for != key || id == transaction);
+    }
+    return alone;
+}
+
+std::string LeaseDatabase::obstacle(int transaction) const
+{
+    const Transaction& t = transactions_.at(transaction);
+    const auto& [table, realm, node] = t.waits_for;
+    const Lock& lock = locks_.at(t.waits_for);
+    std::string text = makes(t) ? "to make " : "to lock ";
+    text += table == 'n' ? "node " + std::to_string(node) + " of " + realm : realm;
+    text += ", which has " + std::to_string(lock.holder);
+    for (int id : lock.waiting) {
+        text += ", " + std::to_string(id);
+    }
+    return text;
+}
+
+bool LeaseDatabase::in_circle(int transaction) const
+{
+    int at = transaction;
+    for (size_t steps = 0; steps <= transactions_.size(); steps++) {
+        auto found = transactions_.find(at);
+        if (found == transactions_.end() || !found->second.blocked) {
+            return false;
+        }
+        const Lock& lock = locks_.at(found->second.waits_for);
+        at = lock.holder;
+        if (at == transaction) {
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace sim

@@ -1,0 +1,183 @@
+// The tables of a coordinator of leases, as the SQL functions keep them: rows that transactions
+// lock and change, under READ COMMITTED. What is decided about a row stands in coordinator_rules.
+//
+// Nothing here waits: a statement that another transaction is in the way of stays blocked, and goes
+// on by itself when that one ends. test/sim/leases/sql/coordinator_sql_test.cpp holds all of it
+// against the SQL functions.
+#pragma once
+
+#include "leases/coordinator_rules.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace sim {
+
+using flakeid::LeaseClock;
+using flakeid::LeaseMoment;
+using flakeid::LeaseRealm;
+using flakeid::LeaseRefusal;
+
+constexpr char default_realm[] = "default";
+
+using Token = std::array<unsigned char, 16>;
+
+// What may be asked of a coordinator.
+struct Question {
+    enum Kind {
+        functions, // what its functions are called
+        acquire,
+        renew,
+        release,
+        set_realm,
+        revoke,
+        begin_rest,
+        end_rest,
+        repair_clock,
+        restored,   // a dump brought `moment_us` as the seconds that leases may count for
+        hold_realm, // only locks the realm's row, as another program may
+    };
+    Kind kind = functions;
+    std::string realm;
+    std::string holder;
+    Token token{}; // of the lease; of an acquire: that a new lease gets
+    flakeid::AcquireWish wish{};
+    bool has_moment = false; // known_end or last_stamp
+    int64_t moment_us = 0;
+    LeaseRealm settings{}; // of set_realm
+};
+
+struct Reply {
+    LeaseRefusal refusal = LeaseRefusal::none;
+    int32_t node = 0;
+    Token token{};
+    int64_t start_us = 0, end_us = 0; // end_us: also what a renewal or a release returns
+    bool yes = false;                 // of a revocation
+};
+
+struct NodeRow {
+    int64_t free_from_us = flakeid::never_leased_us;
+    bool leased = false; // `token` counts
+    Token token{};
+};
+
+struct HistoryRow {
+    std::string realm;
+    int32_t node = 0;
+    std::string holder;
+    int64_t start_us = 0, end_us = 0, acquired_us = 0;
+    bool released = false;
+};
+
+using NodeKey = std::pair<std::string, int32_t>;
+
+// Rows of all three tables. In the changes of a transaction an empty history row is a deleted one.
+struct LeaseTables {
+    std::map<std::string, LeaseRealm> realms;
+    std::map<NodeKey, NodeRow> nodes;
+    std::map<Token, HistoryRow> history;
+
+    void apply(const LeaseTables& changes);
+    bool empty() const { return realms.empty() && nodes.empty() && history.empty(); }
+};
+
+class LeaseDatabase {
+public:
+    LeaseTables tables; // what is committed
+    LeaseClock clock{};
+    int64_t wall_us = 0; // to be set before anything is asked
+    int64_t here = 1;
+
+    int begin();
+    // Starts a statement in a transaction that runs none. True when it is done.
+    bool ask(int transaction, const Question& question);
+    bool blocked(int transaction) const { return transactions_.at(transaction).blocked; }
+    const Reply& reply(int transaction) const { return transactions_.at(transaction).reply; }
+    // False where several wait for rows of one transaction: the server lets any of them go first,
+    // here it is the first one.
+    bool order_is_known(int transaction) const;
+    // What a transaction that is blocked waits for, for people.
+    std::string obstacle(int transaction) const;
+    // What a transaction changed so far.
+    const LeaseTables& changes(int transaction) const
+    {
+        return transactions_.at(transaction).changes;
+    }
+    // True when a transaction that is blocked waits for itself by way of others.
+    bool in_circle(int transaction) const;
+    // The end of a transaction, blocked or not; one that was refused is to be rolled back at once.
+    // Returns those whose statement is done by it.
+    std::vector<int> end(int transaction, bool commit);
+
+private:
+    // A row: its table by the first letter.
+    using RowKey = std::tuple<char, std::string, int32_t>;
+    struct Lock {
+        int holder = 0; // 0: nobody
+        std::deque<int> waiting;
+    };
+    enum class Step : unsigned char {
+        begin,
+        make_node, // that is wanted
+        lock_node,
+        search,
+        make_realm,
+        lock_realm,
+        make_nodes,
+        lock_first, // of those that are free
+        lock_lease,
+        lock_revoked,
+        lock_settings,
+        lock_held,
+        done
+    };
+    struct Transaction {
+        LeaseTables changes;
+        std::vector<RowKey> locks;
+        bool blocked = false;
+        RowKey waits_for;
+        Question question;
+        Reply reply;
+        Step step = Step::done;
+        int attempt = 0;
+        LeaseRealm realm{};
+        LeaseMoment moment{};
+        flakeid::AcquireRange range{};
+        int32_t node = 0;
+        std::vector<int32_t> numbers; // to be made, or candidates
+        size_t next = 0;
+    };
+
+    const NodeRow* find_node(const Transaction& t, const NodeKey& key) const;
+    const HistoryRow* find_lease(const Transaction& t, const Token& token) const;
+    const LeaseRealm* find_realm(const Transaction& t, const std::string& name) const;
+    std::vector<int32_t> free_nodes(const Transaction& t) const;
+    LeaseMoment read_clock(int64_t hold_s);
+    bool begin_leases(Transaction& t, const std::string& realm);
+
+    bool lock(int id, const RowKey& key, bool skip);
+    std::set<int> those_before(int transaction) const;
+    bool makes(const Transaction& t) const;
+    bool is_changed(int transaction, const RowKey& key) const;
+    bool make(int id, const RowKey& key, bool exists);
+    bool run(int id);
+    bool advance(int id, Transaction& t);
+    void begin_statement(Transaction& t);
+    void refuse(Transaction& t, LeaseRefusal refusal);
+    void grant(Transaction& t);
+    void renew(Transaction& t);
+    void release(Transaction& t);
+    void revoke(Transaction& t);
+
+    std::map<int, Transaction> transactions_;
+    std::map<RowKey, Lock> locks_;
+    int last_ = 0;
+};
+
+} // namespace sim

@@ -1,0 +1,139 @@
+// What a coordinator of leases decides, as pure functions of what its rows and its clock say. Who
+// calls them has locked the rows and writes what they say. Moments are microseconds since 1970;
+// INT64_MIN and INT64_MAX are the infinite ones.
+#pragma once
+
+#include "core/plain.hpp"
+
+#include <cstdint>
+
+namespace flakeid {
+
+constexpr int64_t endless_us = INT64_MAX;
+constexpr int64_t never_leased_us = INT64_MIN; // free_from of a node that nobody had
+
+struct LeaseRealm {
+    int32_t nodes;
+    int32_t max_ttl_s;
+    int32_t max_skew_s;
+};
+constexpr LeaseRealm default_lease_realm{1024, 120, 10};
+
+// What the coordinator keeps of its clock whatever becomes of the transaction that reads it.
+struct LeaseClock {
+    int64_t clock_us; // how far it was
+    int64_t rest_us;  // since when nothing is handed out; 0: it is
+    int64_t origin;   // where leases were handed out; 0: nowhere
+    int64_t hold_s;   // the longest that a lease may have counted, ever
+};
+
+// The moment as leases have it.
+struct LeaseMoment {
+    int64_t now_us;        // never goes back
+    int64_t rest_until_us; // nothing is handed out before; 0: there is no rest
+};
+
+struct LeaseClockRead {
+    LeaseClock clock; // to be kept
+    LeaseMoment moment;
+    bool moved; // promoted, copied or upgraded: a rest has begun
+};
+
+// `here` tells where this coordinator runs, not 0; leases of the realm that asks may count for
+// `hold_s` seconds.
+LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here, int64_t hold_s);
+LeaseClock begin_lease_rest(LeaseClock clock, int64_t wall_us);
+LeaseClock end_lease_rest(LeaseClock clock);
+LeaseClock repair_lease_clock(LeaseClock clock, int64_t wall_us);
+// A dump was restored in which leases may have counted for `hold_s` seconds.
+LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_s);
+
+enum class LeaseRefusal : unsigned char {
+    none,
+    no_holder,    // a holder without a name
+    bad_max_node, // max_node below 0
+    no_realm,
+    bad_length,   // none, below 1 s, or above max_ttl
+    rests,        // the coordinator hands out nothing
+    out_of_range, // the realm has no such node
+    in_use,       // the node is not free yet
+    all_leased,   // and so are all others
+    unknown,      // no such lease
+    other_lease,  // the node has a later lease, or this one was given back
+    ended,        // before it was to be renewed
+    too_soon,     // it ends too soon to be renewed while the coordinator rests
+    outside,      // a last stamp that lies outside the lease
+};
+
+// The SQLSTATE that says so.
+const char* lease_sqlstate(LeaseRefusal refusal);
+
+// Length of a lease in whole seconds, or 0 for one that is refused. `ttl_us` < 0: none was named.
+int32_t lease_length_s(const LeaseRealm& realm, int64_t ttl_us);
+
+struct AcquireWish {
+    bool named; // the holder has a name
+    int64_t ttl_us;
+    bool any; // any node; otherwise `node`
+    int32_t node;
+    bool has_max_node; // `max_node` counts
+    int32_t max_node;
+};
+
+// Which nodes may be given, before any row is looked at.
+struct AcquireRange {
+    LeaseRefusal refusal;
+    int32_t length_s;
+    int32_t low, top; // for any node
+};
+LeaseRefusal
+check_acquire_names(const AcquireWish& wish); // before the realm and the clock are read
+AcquireRange decide_range(const LeaseRealm& realm, const LeaseMoment& moment,
+                          const AcquireWish& wish);
+
+// Of two free nodes the one that goes first.
+bool goes_first(int64_t free_from_us, int32_t node, int64_t other_free_from_us, int32_t other_node);
+
+struct GrantDecision {
+    LeaseRefusal refusal;
+    int64_t start_us, end_us;
+};
+GrantDecision decide_grant(const LeaseMoment& moment, int64_t free_from_us, int32_t length_s);
+
+struct RenewQuestion {
+    int64_t ttl_us;
+    bool has_known_end;
+    int64_t known_end_us; // that the holder knows
+    bool current;         // the node's last lease is this one, and it was not given back
+    int64_t free_from_us; // of the node
+};
+struct RenewDecision {
+    LeaseRefusal refusal;
+    int64_t end_us;
+    bool claimed; // the holder knows a later end than the coordinator
+};
+RenewDecision decide_renew(const LeaseRealm& realm, const LeaseMoment& moment,
+                           const RenewQuestion& question);
+
+struct ReleaseQuestion {
+    int64_t start_us, end_us; // of the lease
+    bool released;
+    bool has_last;
+    int64_t last_us; // moment of the last id
+};
+struct ReleaseDecision {
+    LeaseRefusal refusal;
+    int64_t free_us; // the node is free from then on
+    bool changes;    // false: it was given back before
+};
+ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& moment,
+                               const ReleaseQuestion& question);
+
+// A superuser says that the holder is gone. False when the node is free.
+bool decide_revoke(const LeaseMoment& moment, int64_t free_from_us, int64_t* new_free_from_us);
+
+static_assert(
+    is_plain<LeaseRealm, LeaseClock, LeaseMoment, LeaseClockRead, AcquireWish, AcquireRange,
+             GrantDecision, RenewQuestion, RenewDecision, ReleaseQuestion, ReleaseDecision>);
+
+} // namespace flakeid

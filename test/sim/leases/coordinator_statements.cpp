@@ -1,0 +1,378 @@
+// The statements of a coordinator, one step after the other: each ends where another transaction
+// may be in the way.
+#include "leases/coordinator.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+using namespace flakeid;
+
+namespace {
+
+constexpr size_t history_length = 32; // leases of a node that are remembered
+constexpr size_t nodes_at_once = 1024;
+
+} // namespace
+
+void LeaseDatabase::refuse(Transaction& t, LeaseRefusal refusal)
+{
+    t.reply.refusal = refusal;
+    t.step = Step::done;
+}
+
+// All that comes before the first lock.
+void LeaseDatabase::begin_statement(Transaction& t)
+{
+    const Question& q = t.question;
+    t.step = Step::done;
+    switch (q.kind) {
+    case Question::functions:
+        return;
+    case Question::acquire: {
+        const LeaseRefusal refusal = check_acquire_names(q.wish);
+        if (refusal != LeaseRefusal::none) {
+            return refuse(t, refusal);
+        }
+        if (!begin_leases(t, q.realm)) {
+            return refuse(t, LeaseRefusal::no_realm);
+        }
+        t.range = decide_range(t.realm, t.moment, q.wish);
+        if (t.range.refusal != LeaseRefusal::none) {
+            return refuse(t, t.range.refusal);
+        }
+        t.node = q.wish.node;
+        t.step = q.wish.any ? Step::search : Step::make_node;
+        return;
+    }
+    case Question::renew:
+    case Question::release: {
+        const HistoryRow* lease = find_lease(t, q.token);
+        if (lease == nullptr) {
+            return refuse(t, LeaseRefusal::unknown);
+        }
+        t.node = lease->node;
+        if (!begin_leases(t, lease->realm)) {
+            return refuse(t, LeaseRefusal::no_realm);
+        }
+        if (q.kind == Question::renew && lease_length_s(t.realm, q.wish.ttl_us) == 0) {
+            return refuse(t, LeaseRefusal::bad_length);
+        }
+        t.question.realm = lease->realm;
+        t.step = Step::lock_lease;
+        return;
+    }
+    case Question::set_realm:
+        t.step = Step::lock_settings;
+        return;
+    case Question::hold_realm:
+        t.step = Step::lock_held;
+        return;
+    case Question::revoke:
+        if (!begin_leases(t, q.realm)) {
+            return refuse(t, LeaseRefusal::no_realm);
+        }
+        t.node = q.wish.node;
+        t.step = Step::lock_revoked;
+        return;
+    case Question::begin_rest: {
+        (void)begin_leases(t, default_realm);
+        std::vector<std::string> names;
+        for (const auto& [name, realm] : tables.realms) {
+            names.push_back(name);
+        }
+        for (const std::string& name : names) {
+            (void)begin_leases(t, name);
+        }
+        clock = begin_lease_rest(clock, wall_us);
+        return;
+    }
+    case Question::end_rest:
+        (void)read_clock(0);
+        clock = end_lease_rest(clock);
+        return;
+    case Question::repair_clock:
+        clock = repair_lease_clock(clock, wall_us);
+        return;
+    case Question::restored:
+        clock = restored_lease_clock(clock, wall_us, q.moment_us);
+        return;
+    }
+}
+
+// One step of a statement; false when it has to wait.
+bool LeaseDatabase::advance(int id, Transaction& t)
+{
+    const std::string& realm = t.question.realm;
+    const RowKey node_key{'n', realm, t.node};
+    const RowKey realm_key{'r', realm, 0};
+    switch (t.step) {
+    case Step::begin:
+        begin_statement(t);
+        return true;
+    case Step::make_node: {
+        const bool exists = find_node(t, {realm, t.node}) != nullptr;
+        if (!make(id, node_key, exists)) {
+            return false;
+        }
+        if (!exists) {
+            t.changes.nodes[{realm, t.node}] = NodeRow{};
+        }
+        t.step = Step::lock_node;
+        return true;
+    }
+    case Step::lock_node:
+        if (!lock(id, node_key, false)) {
+            return false;
+        }
+        grant(t);
+        return true;
+    case Step::search:
+        t.attempt++;
+        for (int32_t node : free_nodes(t)) {
+            if (lock(id, {'n', realm, node}, true)) {
+                t.node = node;
+                grant(t);
+                return true;
+            }
+        }
+        t.next = 0;
+        t.numbers.clear();
+        if (t.attempt == 1) {
+            t.step = Step::make_realm;
+        } else if (t.attempt == 2) {
+            for (int32_t node = 0; node <= t.range.top && t.numbers.size() < nodes_at_once;
+                 node++) {
+                if (find_node(t, {realm, node}) == nullptr) {
+                    t.numbers.push_back(node);
+                }
+            }
+            t.step = Step::make_nodes;
+        } else if (t.attempt == 3) {
+            t.numbers = free_nodes(t);
+            t.step = Step::lock_first;
+        } else {
+            refuse(t, LeaseRefusal::all_leased);
+        }
+        return true;
+    case Step::make_realm: {
+        const bool exists = find_realm(t, realm) != nullptr;
+        if (!make(id, realm_key, exists)) {
+            return false;
+        }
+        if (!exists) {
+            t.changes.realms[realm] = t.realm;
+        }
+        t.step = Step::lock_realm;
+        return true;
+    }
+    case Step::lock_realm:
+        if (!lock(id, realm_key, false)) {
+            return false;
+        }
+        t.step = Step::search;
+        return true;
+    case Step::make_nodes: {
+        if (t.next == t.numbers.size()) {
+            t.step = Step::search;
+            return true;
+        }
+        const int32_t node = t.numbers[t.next];
+        const bool exists = find_node(t, {realm, node}) != nullptr;
+        if (!make(id, {'n', realm, node}, exists)) {
+            return false;
+        }
+        if (!exists) {
+            t.changes.nodes[{realm, node}] = NodeRow{};
+        }
+        t.next++;
+        return true;
+    }
+    case Step::lock_first: {
+        if (t.next == t.numbers.size()) {
+            t.step = Step::search;
+            return true;
+        }
+        // Who waited looks at the row as it is now.
+        const int32_t node = t.numbers[t.next];
+        if (!lock(id, {'n', realm, node}, false)) {
+            return false;
+        }
+        t.next++;
+        if (find_node(t, {realm, node})->free_from_us <= t.moment.now_us) {
+            t.node = node;
+            grant(t);
+        }
+        return true;
+    }
+    case Step::lock_lease: {
+        const NodeRow* row = find_node(t, {realm, t.node});
+        const bool mine = row->leased && row->token == t.question.token;
+        // A renewal locks nothing where it sees another lease; one that waited looks again.
+        if (t.question.kind == Question::renew && !mine && t.attempt == 0) {
+            refuse(t, LeaseRefusal::other_lease);
+            return true;
+        }
+        t.attempt = 1;
+        if (!lock(id, node_key, false)) {
+            return false;
+        }
+        if (t.question.kind == Question::renew) {
+            renew(t);
+        } else {
+            release(t);
+        }
+        return true;
+    }
+    case Step::lock_revoked: {
+        const NodeRow* row = find_node(t, {realm, t.node});
+        int64_t free_us;
+        if (t.attempt == 0 &&
+            (row == nullptr || !decide_revoke(t.moment, row->free_from_us, &free_us))) {
+            t.step = Step::done;
+            return true;
+        }
+        t.attempt = 1;
+        if (!lock(id, node_key, false)) {
+            return false;
+        }
+        revoke(t);
+        return true;
+    }
+    case Step::lock_settings:
+    case Step::lock_held: {
+        if (t.step == Step::lock_held && find_realm(t, realm) == nullptr) {
+            t.step = Step::done;
+            return true;
+        }
+        if (!lock(id, realm_key, false)) {
+            return false;
+        }
+        if (t.step == Step::lock_settings) {
+            t.changes.realms[realm] = t.question.settings;
+        }
+        t.step = Step::done;
+        return true;
+    }
+    case Step::done:
+        break;
+    }
+    return true;
+}
+
+// The node's row is locked.
+void LeaseDatabase::grant(Transaction& t)
+{
+    const Question& q = t.question;
+    const GrantDecision decision =
+        decide_grant(t.moment, find_node(t, {q.realm, t.node})->free_from_us, t.range.length_s);
+    if (decision.refusal != LeaseRefusal::none) {
+        return refuse(t, decision.refusal);
+    }
+    t.changes.nodes[{q.realm, t.node}] = {decision.end_us, true, q.token};
+    t.changes.history[q.token] = {q.realm,         t.node,          q.holder, decision.start_us,
+                                  decision.end_us, t.moment.now_us, false};
+    using Row = std::tuple<int64_t, int64_t, Token>;
+    std::vector<Row> of_node;
+    auto see = [&](const Token& token, const HistoryRow& row) {
+        if (row.realm == q.realm && row.node == t.node) {
+            of_node.emplace_back(row.start_us, row.acquired_us, token);
+        }
+    };
+    for (const auto& [token, row] : tables.history) {
+        if (t.changes.history.count(token) == 0) {
+            see(token, row);
+        }
+    }
+    for (const auto& [token, row] : t.changes.history) {
+        see(token, row);
+    }
+    std::sort(of_node.begin(), of_node.end(), std::greater<Row>());
+    for (size_t i = history_length; i < of_node.size(); i++) {
+        t.changes.history[std::get<2>(of_node[i])] = HistoryRow{};
+    }
+    t.reply = {LeaseRefusal::none, t.node, q.token, decision.start_us, decision.end_us, true};
+    t.step = Step::done;
+}
+
+void LeaseDatabase::renew(Transaction& t)
+{
+    const Question& q = t.question;
+    NodeRow node = *find_node(t, {q.realm, t.node});
+    const HistoryRow* found = find_lease(t, q.token);
+    RenewQuestion question{};
+    question.ttl_us = q.wish.ttl_us;
+    question.has_known_end = q.has_moment;
+    question.known_end_us = q.moment_us;
+    question.current =
+        node.leased && node.token == q.token && !(found != nullptr && found->released);
+    question.free_from_us = node.free_from_us;
+    const RenewDecision decision = decide_renew(t.realm, t.moment, question);
+    if (decision.refusal != LeaseRefusal::none) {
+        return refuse(t, decision.refusal);
+    }
+    node.free_from_us = decision.end_us;
+    t.changes.nodes[{q.realm, t.node}] = node;
+    if (found != nullptr) {
+        HistoryRow lease = *found;
+        lease.end_us = decision.end_us;
+        t.changes.history[q.token] = lease;
+    }
+    t.reply.end_us = decision.end_us;
+    t.step = Step::done;
+}
+
+void LeaseDatabase::release(Transaction& t)
+{
+    const Question& q = t.question;
+    const HistoryRow* found = find_lease(t, q.token);
+    HistoryRow lease;
+    if (found != nullptr) {
+        lease = *found;
+    } else {
+        // Later leases of the node pushed it out of the history while this waited.
+        lease.start_us = INT64_MIN;
+        lease.end_us = INT64_MAX;
+    }
+    const ReleaseDecision decision =
+        decide_release(t.realm, t.moment,
+                       {lease.start_us, lease.end_us, lease.released, q.has_moment, q.moment_us});
+    if (decision.refusal != LeaseRefusal::none) {
+        return refuse(t, decision.refusal);
+    }
+    if (decision.changes && found != nullptr) {
+        NodeRow node = *find_node(t, {q.realm, t.node});
+        if (node.leased && node.token == q.token) {
+            node.free_from_us = decision.free_us;
+            t.changes.nodes[{q.realm, t.node}] = node;
+        }
+        lease.end_us = decision.free_us;
+        lease.released = true;
+        t.changes.history[q.token] = lease;
+    }
+    t.reply.end_us = decision.free_us;
+    t.step = Step::done;
+}
+
+void LeaseDatabase::revoke(Transaction& t)
+{
+    const Question& q = t.question;
+    NodeRow node = *find_node(t, {q.realm, t.node});
+    int64_t free_us;
+    t.step = Step::done;
+    if (!decide_revoke(t.moment, node.free_from_us, &free_us)) {
+        return;
+    }
+    node.free_from_us = free_us;
+    t.changes.nodes[{q.realm, t.node}] = node;
+    const HistoryRow* found = node.leased ? find_lease(t, node.token) : nullptr;
+    if (found != nullptr && found->end_us > t.moment.now_us) {
+        HistoryRow lease = *found;
+        lease.released = true;
+        lease.end_us = std::max(lease.start_us, free_us);
+        t.changes.history[node.token] = lease;
+    }
+    t.reply.yes = true;
+}
+
+} // namespace sim

@@ -1,0 +1,396 @@
+#include "leases/faults.hpp"
+
+#include "checker.hpp"
+#include "leases/life.hpp"
+#include "leases/members.hpp"
+#include "leases/truth.hpp"
+#include "leases/worker_process.hpp"
+
+extern "C" {
+#include "postmaster/interrupt.h"
+}
+
+#include <algorithm>
+
+namespace sim {
+
+Faults faults;
+
+namespace {
+
+Reached crash_happened('X', "a server crashed");
+Reached stop_happened('F', "a server was stopped");
+Reached still_happened('P', "a server stood still");
+Reached clock_happened('K', "a clock was set");
+Reached reload_happened('R', "settings were reloaded");
+Reached cut_happened('N', "a server was cut off");
+Reached host_crash_happened('C', "the coordinator crashed");
+Reached host_clock_happened('k', "the coordinator's clock was set");
+Reached ahead_happened('A', "the coordinator's clock ran ahead");
+Reached failover_happened('O', "a failover");
+Reached split_happened('Y', "two coordinators beside each other");
+Reached dump_happened('B', "a dump was restored");
+Reached open_happened('T', "a transaction was left open");
+Reached standby_happened('S', "a synchronous standby was lost");
+Reached rename_happened('M', "the realm got another name");
+
+void tell(Host& at, Question::Kind kind)
+{
+    Question q;
+    q.kind = kind;
+    q.realm = "default";
+    tell_host(at, q);
+}
+
+void down(Host& at, int64_t for_us)
+{
+    stop_host(at);
+    const uint64_t life = at.life;
+    at_time(true_us + for_us, [&at, life] {
+        if (at.life == life) {
+            start_host(at);
+            note("host %lld is up", at.number);
+        }
+    });
+}
+
+} // namespace
+
+Host& host()
+{
+    return hosts[faults.serving];
+}
+
+void faults_begin()
+{
+    faults.calm = false;
+    network.late = world.has('D');
+    network.lossy = world.has('U');
+    network.doubled = world.has('2');
+    note("faults begin");
+}
+
+void all_is_well()
+{
+    network.late = network.lossy = network.doubled = false;
+    for (int i = 0; i < most_servers; i++) {
+        network.cut_off_until[i] = 0;
+        network.unreachable[i] = -1;
+        stop_all_of(servers[i], 0);
+        set_clock(servers[i], chance.between(-500 * ms, 500 * ms));
+        members[i].harmless = false;
+    }
+    for (Host& at : hosts) {
+        at.ahead_us = chance.between(-500 * ms, 500 * ms);
+        at.standby_lost_until = 0;
+    }
+    if (!host().up) {
+        start_host(host());
+    }
+    if (host().database.clock.clock_us > host_wall_us(host()) + 2 * second) {
+        tell(host(), Question::repair_clock);
+        note("flake_lease_repair_clock()");
+    }
+    // Of two coordinators one goes.
+    Host& other = hosts[1 - faults.serving];
+    if (other.up) {
+        stop_host(other);
+    }
+    faults.calm = true;
+    faults.calm_since = true_us;
+    note("all is well");
+}
+
+// ---- Steps
+
+namespace {
+
+void pass(int64_t longest_us)
+{
+    run_turns(never, true_us + chance.below(longest_us));
+}
+
+void step_time_passes()
+{
+    pass(chance.one_in(8) ? 60 * second : 8 * second);
+}
+
+// Faults stop for a while, and begin again.
+void step_all_is_well()
+{
+    all_is_well();
+    run_turns(never, true_us + calm_bound_us + chance.below(calm_bound_us));
+    for (int64_t n = chance.below(4); n > 0; n--) {
+        // Nothing else is wrong, and a server starts again.
+        run_turns(never, true_us + 2 * calm_bound_us);
+        const int number = any_member();
+        if (runs(number) && world.has('X')) {
+            crash_member(number, chance.below(2 * second), true);
+        } else if (runs(number) && world.has('F')) {
+            begin_stop(number, true);
+        }
+        pass(chance.one_in(4) ? 1200 * second : 100 * second);
+    }
+    faults_begin();
+}
+
+void step_crash()
+{
+    const int number = any_member();
+    if (runs(number)) {
+        crash_happened();
+        crash_member(number, chance.below(chance.one_in(2) ? 500 * ms : 30 * second), false);
+    }
+    pass(4 * second);
+}
+
+void step_stop()
+{
+    const int number = any_member();
+    if (runs(number)) {
+        stop_happened();
+        begin_stop(number, false);
+    }
+    pass(4 * second);
+}
+
+void step_stand_still()
+{
+    still_happened();
+    const int number = any_member();
+    const int64_t us = chance.below(chance.one_in(3) ? 100 * second : 3 * second);
+    Process* worker = lease_worker(servers[number]);
+    if (worker != nullptr && chance.one_in(2)) {
+        note("the lease worker of server %lld stands still for %lld us", number, us);
+        worker->stopped_until = true_us + us;
+    } else {
+        note("server %lld stands still for %lld us", number, us);
+        stop_all_of(servers[number], true_us + us);
+    }
+    pass(4 * second);
+}
+
+void step_clock()
+{
+    clock_happened();
+    const int number = any_member();
+    const int64_t far = chance.one_in(8) ? 600 * second : chance.one_in(2) ? 20 * second : second;
+    set_clock(servers[number], chance.between(-far, far));
+    note("the clock of server %lld is set", number);
+    pass(4 * second);
+}
+
+void step_reload()
+{
+    const int number = any_member();
+    reload_happened();
+    servers[number].configuration["flakeid.lease_ttl"] = std::to_string(chance.between(3, 120));
+    if (Process* process = lease_worker(servers[number])) {
+        signal_worker(*process, ConfigReloadPending);
+    }
+    pass(4 * second);
+}
+
+void step_rename()
+{
+    // Server by server, as a rolling change of the configuration.
+    rename_happened();
+    if (faults.renamed) {
+        return;
+    }
+    faults.renamed = true;
+    Question q;
+    q.kind = Question::set_realm;
+    q.realm = "renamed";
+    q.settings = flakeid::default_lease_realm;
+    tell_host(host(), q);
+    for (int i = 0; i < member_count; i++) {
+        servers[i].configuration["flakeid.realm"] = "renamed";
+        if (Process* process = lease_worker(servers[i])) {
+            signal_worker(*process, ConfigReloadPending);
+        }
+        pass(60 * second);
+    }
+}
+
+void step_cut_off()
+{
+    cut_happened();
+    const int number = any_member();
+    const int64_t us = chance.below(chance.one_in(3) ? 100 * second : 5 * second);
+    network.cut_off_until[number] = true_us + us;
+    note("server %lld is cut off for %lld us", number, us);
+    pass(4 * second);
+}
+
+void step_cut_connection()
+{
+    for (auto& [id, connection] : connections) {
+        if (chance.one_in(2)) {
+            cut_connection(connection, chance.one_in(2), chance.one_in(2));
+        }
+    }
+    pass(4 * second);
+}
+
+void step_host_crash()
+{
+    if (host().up) {
+        host_crash_happened();
+        note("the coordinator crashes");
+        down(host(), chance.below(chance.one_in(3) ? 90 * second : 5 * second));
+    }
+    pass(4 * second);
+}
+
+void step_host_clock()
+{
+    host_clock_happened();
+    host().ahead_us = chance.between(-4 * second, 4 * second);
+    note("the coordinator's clock is %lld us ahead", host().ahead_us);
+    pass(4 * second);
+}
+
+void step_host_ahead()
+{
+    ahead_happened();
+    faults.ran_ahead = true;
+    host().ahead_us = 600 * second;
+    note("the coordinator's clock is 600 s ahead");
+    run_turns(never, true_us + 35 * second);
+    host().ahead_us = 0;
+    note("the coordinator's clock is right");
+    pass(4 * second);
+}
+
+// The standby takes over; the old coordinator is gone, or stays.
+void fail_over(bool stays)
+{
+    Host& old = host();
+    Host& next = hosts[1 - faults.serving];
+    if (next.up || !old.up) {
+        return;
+    }
+    const int64_t late_us = chance.one_in(2) ? 0 : chance.below(5 * second);
+    become_standby(next, old, late_us);
+    next.ahead_us = chance.between(-4 * second, 4 * second);
+    if (stays) {
+        faults.split = true;
+        split_happened();
+        old.base = old.database.tables;
+    } else {
+        failover_happened();
+        stop_host(old);
+    }
+    faults.serving = 1 - faults.serving;
+    note("host %lld takes over, %lld us late, the old one stays: %lld", faults.serving, late_us,
+         stays);
+    next.in_recovery = false;
+    promote(next);
+    Host& up = next;
+    at_time(true_us + chance.below(5 * second), [&up] {
+        start_host(up);
+        note("host %lld is up", up.number);
+    });
+    next.life++;
+}
+
+void step_failover()
+{
+    fail_over(false);
+    pass(8 * second);
+}
+
+// Some servers reach the old one alone, the others the new one, and all want leases now and then.
+void step_split()
+{
+    const int old = faults.serving;
+    fail_over(true);
+    if (faults.serving == old) {
+        return;
+    }
+    for (int i = 0; i < member_count; i++) {
+        network.unreachable[i] = chance.one_in(2) ? old : faults.serving;
+    }
+    for (int64_t n = chance.below(12); n > 0; n--) {
+        const int number = any_member();
+        if (runs(number)) {
+            crash_member(number, chance.below(5 * second), false);
+        }
+        pass(60 * second);
+    }
+}
+
+void step_dump()
+{
+    if (host().up) {
+        dump_happened();
+        note("a dump is restored");
+        stop_host(host());
+        restore_dump(host(), host());
+        down(host(), chance.below(10 * second));
+    }
+    pass(4 * second);
+}
+
+void step_open_transaction()
+{
+    if (host().up) {
+        open_happened();
+        Question q;
+        q.kind = chance.one_in(3) ? Question::hold_realm : Question::acquire;
+        q.realm = "default";
+        q.holder = "somebody";
+        q.wish.named = true;
+        q.wish.any = chance.one_in(2);
+        q.wish.node = first_fixed + static_cast<int32_t>(any_member());
+        q.wish.ttl_us = 60 * second;
+        const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
+        faults.transaction_open_until = std::max(faults.transaction_open_until, true_us + us);
+        note("somebody leaves a transaction open for %lld us", us);
+        open_transaction(host(), q, us);
+    }
+    pass(4 * second);
+}
+
+void step_lose_standby()
+{
+    standby_happened();
+    host().standby_lost_until = true_us + chance.below(90 * second);
+    note("the coordinator's synchronous standby is lost");
+    pass(8 * second);
+}
+
+} // namespace
+
+const std::vector<StepKind> lease_steps = {
+    {"time passes", 0, 60, step_time_passes},
+    {"all is well", 0, 6, step_all_is_well},
+    {"a server crashes", 'X', 15, step_crash},
+    {"a server is stopped", 'F', 15, step_stop},
+    {"a server stands still", 'P', 10, step_stand_still},
+    {"a clock is set", 'K', 15, step_clock},
+    {"a reload", 'R', 10, step_reload},
+    {"the realm is renamed", 'M', 6, step_rename},
+    {"a server is cut off", 'N', 12, step_cut_off},
+    {"a connection is cut", 'U', 12, step_cut_connection},
+    {"the coordinator crashes", 'C', 8, step_host_crash},
+    {"the coordinator's clock is set", 'k', 10, step_host_clock},
+    {"the coordinator's clock runs ahead", 'A', 2, step_host_ahead},
+    {"a failover", 'O', 6, step_failover},
+    {"two coordinators", 'Y', 2, step_split},
+    {"a dump is restored", 'B', 3, step_dump},
+    {"a transaction is left open", 'T', 8, step_open_transaction},
+    {"a synchronous standby is lost", 'S', 6, step_lose_standby},
+};
+
+const char* circumstance()
+{
+    return faults.ran_ahead && dump_happened.count > 0
+               ? ", a dump was restored of a coordinator whose clock ran ahead"
+           : faults.split   ? ", 6: two coordinators beside each other"
+           : faults.renamed ? ", 6: a realm was faults.renamed server by server"
+                            : "";
+}
+
+} // namespace sim

@@ -1,0 +1,29 @@
+// What goes wrong in a world of leases.
+#pragma once
+
+#include "leases/hosts.hpp"
+#include "world.hpp"
+
+namespace sim {
+
+// What is wrong, and what ever was.
+struct Faults {
+    bool calm; // nothing is
+    int64_t calm_since;
+    int serving;       // the host that is meant
+    int64_t rested_us; // the last moment that it rested
+    bool split;        // an old coordinator was beside the new one
+    bool renamed;      // the realm was
+    bool ran_ahead;    // a coordinator's clock
+    int64_t transaction_open_until;
+};
+extern Faults faults;
+
+Host& host(); // that is meant
+
+void faults_begin();
+void all_is_well();
+
+extern const std::vector<StepKind> lease_steps;
+
+} // namespace sim

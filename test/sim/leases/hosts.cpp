@@ -1,0 +1,526 @@
+#include "leases/hosts.hpp"
+
+#include "checker.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+
+namespace sim {
+
+Host hosts[most_hosts];
+HostCounts host_counts;
+
+namespace {
+
+constexpr int64_t longest_lag_us = 10 * second;
+
+Random dice;
+int last_backend;
+uint64_t next_token;
+int64_t next_origin;
+
+Token new_token()
+{
+    Token token{};
+    const uint64_t halves[] = {mix(++next_token, 5), next_token};
+    memcpy(token.data(), halves, sizeof halves);
+    return token;
+}
+
+std::string text_of(const Token& token)
+{
+    std::string text;
+    for (size_t i = 0; i < token.size(); i++) {
+        char digits[4];
+        snprintf(digits, sizeof digits, "%02x", token[i]);
+        text += i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+        text += digits;
+    }
+    return text;
+}
+
+Token token_of(const std::string& text)
+{
+    Token token{};
+    size_t at = 0;
+    for (size_t i = 0; i + 1 < text.size() && at < token.size(); i++) {
+        if (text[i] != '-') {
+            token[at++] =
+                static_cast<unsigned char>(strtol(text.substr(i, 2).c_str(), nullptr, 16));
+            i++;
+        }
+    }
+    return token;
+}
+
+int64_t us_of(const std::string& seconds)
+{
+    const size_t point = seconds.find('.');
+    const int64_t whole = strtoll(seconds.c_str(), nullptr, 10) * second;
+    return point == std::string::npos ? whole
+                                      : whole + strtoll(seconds.c_str() + point + 1, nullptr, 10);
+}
+
+bool says(const std::string& sql, const char* word)
+{
+    return sql.find(word) != std::string::npos;
+}
+
+Question question_of(const std::string& sql, const std::vector<Value>& values)
+{
+    Question q;
+    if (says(sql, "FROM flakeid.lease_acquire(")) {
+        q.kind = Question::acquire;
+        q.realm = values[0].text;
+        q.holder = values[1].text;
+        q.wish.named = !q.holder.empty();
+        q.wish.ttl_us = us_of(values[2].text);
+        q.wish.any = values[3].null;
+        q.wish.node = atoi(values[3].text.c_str());
+        q.wish.has_max_node = !values[4].null;
+        q.wish.max_node = atoi(values[4].text.c_str());
+        q.token = new_token();
+    } else if (says(sql, "flakeid.lease_renew(")) {
+        q.kind = Question::renew;
+        q.token = token_of(values[0].text);
+        q.wish.ttl_us = us_of(values[1].text);
+        q.has_moment = !values[2].null;
+        q.moment_us = us_of(values[2].text);
+    } else if (says(sql, "SELECT flakeid.lease_release(")) {
+        q.kind = Question::release;
+        q.token = token_of(values[0].text);
+        q.has_moment = !values[1].null;
+        q.moment_us = us_of(values[1].text);
+    } else if (!says(sql, "FROM pg_catalog.pg_extension")) {
+        tell("%s", sql.c_str());
+        broken_for_good("a coordinator is asked what the simulation does not know");
+    }
+    return q;
+}
+
+std::string seconds_text(int64_t us)
+{
+    return std::to_string(us / second);
+}
+
+const char* reason_of(LeaseRefusal refusal)
+{
+    switch (refusal) {
+    case LeaseRefusal::rests:
+        return "the coordinator hands out no leases yet";
+    case LeaseRefusal::in_use:
+        return "the node is not free";
+    case LeaseRefusal::all_leased:
+        return "all nodes are leased";
+    case LeaseRefusal::unknown:
+        return "the coordinator does not know this lease";
+    case LeaseRefusal::other_lease:
+    case LeaseRefusal::ended:
+        return "the lease has ended";
+    case LeaseRefusal::too_soon:
+        return "the coordinator rests, and the lease ends too soon";
+    default:
+        return "refused";
+    }
+}
+
+Answer answer_of(const Backend& backend, const Reply& reply)
+{
+    Answer answer;
+    answer.row = reply.refusal == LeaseRefusal::none;
+    if (!answer.row) {
+        answer.state = flakeid::lease_sqlstate(reply.refusal);
+        answer.message = reason_of(reply.refusal);
+        return answer;
+    }
+    switch (backend.question.kind) {
+    case Question::acquire:
+        answer.fields = {std::to_string(reply.node), text_of(reply.token),
+                         seconds_text(reply.start_us), seconds_text(reply.end_us)};
+        break;
+    case Question::functions:
+        answer.fields = {"flakeid.lease_"};
+        break;
+    default:
+        answer.fields = {seconds_text(reply.end_us)};
+        break;
+    }
+    return answer;
+}
+
+void leave(Host& host, int number)
+{
+    host.backends.erase(number);
+}
+
+void say(Host& host, Backend& backend, const Answer& answer)
+{
+    backend.asked = false;
+    const auto found = connections.find(backend.connection);
+    if (found == connections.end() || backend.gone) {
+        leave(host, backend.number);
+        return;
+    }
+    Connection& connection = found->second;
+    const bool question = backend.question.kind != Question::functions;
+    if (question && network.lossy && network.random.one_in(15)) {
+        host_counts.lost_answers++;
+        note("the answer of host %lld is lost", host.number);
+        cut_connection(connection, network.random.one_in(2), false);
+        leave(host, backend.number);
+        return;
+    }
+    Message message;
+    message.kind = Message::answer;
+    message.said = answer;
+    send_back(connection, message);
+}
+
+// The clock outlives a transaction.
+void remember_clock(Host& host)
+{
+    const LeaseClock& now = host.database.clock;
+    const LeaseClock& before = host.records.empty() ? host.base_clock : host.records.back().clock;
+    if (memcmp(&now, &before, sizeof now) != 0) {
+        host.records.push_back({true_us, {}, now});
+    }
+    while (!host.records.empty() && host.records.front().at < true_us - longest_lag_us) {
+        host.base.apply(host.records.front().changes);
+        host.base_clock = host.records.front().clock;
+        host.records.pop_front();
+    }
+}
+
+void after_end(Host& host, const std::vector<int>& done);
+
+void end_transaction_of(Host& host, Backend& backend, bool commit)
+{
+    const int transaction = backend.transaction;
+    backend.transaction = 0;
+    backend.committing = false;
+    if (commit) {
+        host.records.push_back({true_us, host.database.changes(transaction), host.database.clock});
+    }
+    after_end(host, host.database.end(transaction, commit));
+}
+
+void commit(Host& host, int number)
+{
+    const auto found = host.backends.find(number);
+    if (found == host.backends.end() || !found->second.committing) {
+        return;
+    }
+    Backend& backend = found->second;
+    if (host.standby_lost_until > true_us) {
+        const uint64_t life = host.life;
+        at_time(host.standby_lost_until, [&host, number, life] {
+            if (host.life == life) {
+                commit(host, number);
+            }
+        });
+        return;
+    }
+    const Reply reply = host.database.reply(backend.transaction);
+    const Question::Kind kind = backend.question.kind;
+    end_transaction_of(host, backend, true);
+    host_counts.grants += kind == Question::acquire ? 1 : 0;
+    host_counts.renewals += kind == Question::renew ? 1 : 0;
+    host_counts.releases += kind == Question::release ? 1 : 0;
+    say(host, backend, answer_of(backend, reply));
+}
+
+// The statement of a backend is done.
+void statement_done(Host& host, int number)
+{
+    Backend& backend = host.backends.at(number);
+    const Reply& reply = host.database.reply(backend.transaction);
+    if (reply.refusal != LeaseRefusal::none) {
+        host_counts.refusals++;
+        const Answer answer = answer_of(backend, reply);
+        end_transaction_of(host, backend, false);
+        say(host, backend, answer);
+        return;
+    }
+    const uint64_t life = host.life;
+    if (backend.holds_us > 0) {
+        at_time(true_us + backend.holds_us, [&host, number, life] {
+            if (host.life == life && host.backends.count(number) != 0) {
+                note("the open transaction at host %lld ends", host.number);
+                Backend& visitor = host.backends.at(number);
+                end_transaction_of(host, visitor, false);
+                leave(host, number);
+            }
+        });
+        return;
+    }
+    backend.committing = true;
+    at_time(true_us + dice.below(host.slowest_flush_us), [&host, number, life] {
+        if (host.life == life) {
+            commit(host, number);
+        }
+    });
+}
+
+void after_end(Host& host, const std::vector<int>& done)
+{
+    for (int transaction : done) {
+        for (auto& [number, backend] : host.backends) {
+            if (backend.transaction == transaction) {
+                statement_done(host, number);
+                break;
+            }
+        }
+    }
+}
+
+void run_statement(Host& host, int number)
+{
+    Backend& backend = host.backends.at(number);
+    host_counts.questions++;
+    backend.asked = true;
+    if (host.in_recovery && backend.question.kind != Question::functions) {
+        Answer answer;
+        answer.state = "25006";
+        answer.message = "cannot hand out leases during recovery";
+        say(host, backend, answer);
+        return;
+    }
+    backend.transaction = host.database.begin();
+    host.database.wall_us = host_wall_us(host);
+    const bool done = host.database.ask(backend.transaction, backend.question);
+    remember_clock(host);
+    if (done) {
+        statement_done(host, number);
+        return;
+    }
+    host_counts.waited++;
+    note("a backend of server %lld waits at host %lld", backend.server, host.number);
+    // Who closes a circle is the one that is told so.
+    if (host.database.in_circle(backend.transaction)) {
+        end_transaction_of(host, backend, false);
+        Answer answer;
+        answer.state = "40P01";
+        answer.message = "deadlock detected";
+        say(host, backend, answer);
+    }
+}
+
+Backend& new_backend(Host& host)
+{
+    Backend& backend = host.backends[++last_backend];
+    backend.number = last_backend;
+    return backend;
+}
+
+Backend* backend_of(Host& host, int connection)
+{
+    for (auto& [number, backend] : host.backends) {
+        if (backend.connection == connection) {
+            return &backend;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace
+
+void host_receives(Connection& connection, const Message& message)
+{
+    if (connection.host < 0 || connection.host >= most_hosts) {
+        return; // nobody is there: silence
+    }
+    Host& host = hosts[connection.host];
+    Message reply;
+    if (!host.up) {
+        connection.open_there = false;
+        if (message.kind == Message::greeting && network.random.one_in(2)) {
+            reply.kind = Message::reset;
+            send_back(connection, reply);
+        }
+        return;
+    }
+    Backend* backend = backend_of(host, connection.id);
+    switch (message.kind) {
+    case Message::greeting:
+        if (message.trip > 0 && !connection.open_there) {
+            reply.kind = Message::reset;
+        } else if (message.trip == network.trips - 1 && message.sql == "read-write" &&
+                   host.in_recovery) {
+            reply.kind = Message::answer;
+            reply.said.message = "session is read-only";
+        } else if (message.trip == network.trips - 1 && backend == nullptr) {
+            Backend& made = new_backend(host);
+            made.connection = connection.id;
+            made.server = connection.server;
+        }
+        connection.open_there = true;
+        send_back(connection, reply);
+        return;
+    case Message::question:
+        if (backend == nullptr || backend->asked) {
+            reply.kind = Message::reset;
+            send_back(connection, reply);
+            return;
+        }
+        backend->question = question_of(message.sql, message.values);
+        if (network.doubled && backend->question.kind != Question::functions &&
+            network.random.one_in(20)) {
+            // Something between them asks again on a connection of its own.
+            const Question again = question_of(message.sql, message.values);
+            const uint64_t life = host.life;
+            host_counts.doubled++;
+            at_time(true_us + network.random.below(20 * second), [&host, again, life] {
+                if (host.life == life) {
+                    Backend& other = new_backend(host);
+                    other.question = again;
+                    note("a question is asked again at host %lld", host.number);
+                    run_statement(host, other.number);
+                }
+            });
+        }
+        run_statement(host, backend->number);
+        return;
+    case Message::goodbye:
+    case Message::reset:
+        if (backend != nullptr) {
+            backend->gone = true;
+            if (!backend->asked) {
+                leave(host, backend->number);
+            }
+        }
+        close_there(connection.id);
+        return;
+    case Message::answer:
+        return;
+    }
+}
+
+int64_t host_wall_us(const Host& host)
+{
+    return true_epoch_us + true_us + host.ahead_us;
+}
+
+void reset_hosts(uint64_t seed)
+{
+    for (int i = 0; i < most_hosts; i++) {
+        hosts[i] = Host{};
+        hosts[i].number = i;
+    }
+    host_counts = HostCounts{};
+    dice = Random(mix(seed, 4));
+    last_backend = 0;
+    next_token = 0;
+    next_origin = 1;
+}
+
+void stop_host(Host& host)
+{
+    // A commit that was on its way may be safe.
+    for (auto& [number, backend] : host.backends) {
+        if (backend.committing && dice.one_in(2)) {
+            const LeaseTables& changes = host.database.changes(backend.transaction);
+            host.records.push_back({true_us, changes, host.database.clock});
+            host.database.tables.apply(changes);
+        }
+    }
+    LeaseDatabase after;
+    after.tables = host.database.tables;
+    after.clock = host.database.clock;
+    after.here = host.database.here;
+    host.database = after;
+    host.backends.clear();
+    host.up = false;
+    host.life++;
+    for (auto& [id, connection] : connections) {
+        if (connection.host == host.number && connection.open_there) {
+            connection.open_there = false;
+            if (network.random.one_in(2)) {
+                Message reset;
+                reset.kind = Message::reset;
+                send_back(connection, reset);
+            }
+        }
+    }
+}
+
+void start_host(Host& host)
+{
+    host.up = true;
+    host.life++;
+}
+
+void become_standby(Host& host, Host& of, int64_t late_us)
+{
+    host.database = LeaseDatabase{};
+    host.database.tables = of.base;
+    host.database.clock = of.base_clock;
+    for (const Record& record : of.records) {
+        if (record.at <= true_us - late_us) {
+            host.database.tables.apply(record.changes);
+            host.database.clock = record.clock;
+        }
+    }
+    host.database.here = of.database.here;
+    host.base = host.database.tables;
+    host.base_clock = host.database.clock;
+    host.records.clear();
+    host.in_recovery = true;
+}
+
+void promote(Host& host)
+{
+    host.in_recovery = false;
+    host.database.here = ++next_origin;
+}
+
+void restore_dump(Host& host, const Host& of)
+{
+    LeaseDatabase empty;
+    empty.tables.realms = of.database.tables.realms;
+    empty.here = ++next_origin;
+    empty.wall_us = host_wall_us(host);
+    empty.clock =
+        flakeid::restored_lease_clock(empty.clock, empty.wall_us, of.database.clock.hold_s);
+    host.database = empty;
+    host.base = empty.tables;
+    host.base_clock = empty.clock;
+    host.records.clear();
+}
+
+void tell_host(Host& host, const Question& question)
+{
+    Backend& backend = new_backend(host);
+    backend.question = question;
+    run_statement(host, backend.number);
+}
+
+void open_transaction(Host& host, const Question& question, int64_t for_us)
+{
+    Backend& backend = new_backend(host);
+    backend.question = question;
+    if (backend.question.kind == Question::acquire) {
+        backend.question.token = new_token();
+    }
+    backend.holds_us = for_us;
+    run_statement(host, backend.number);
+}
+
+int64_t rests_until(Host& host)
+{
+    const LeaseClock& clock = host.database.clock;
+    const auto read = flakeid::read_lease_clock(clock, host_wall_us(host), host.database.here, 0);
+    return read.moment.rest_until_us;
+}
+
+int left_behind(const Host& host, int server)
+{
+    int count = 0;
+    for (const auto& [number, backend] : host.backends) {
+        count += backend.server == server && backend.gone ? 1 : 0;
+    }
+    return count;
+}
+
+} // namespace sim

@@ -1,0 +1,111 @@
+#include "leases/life.hpp"
+
+#include "checker.hpp"
+#include "leases/faults.hpp"
+#include "leases/members.hpp"
+#include "leases/truth.hpp"
+#include "leases/worker_process.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+int64_t next_look;
+Reached lease_renewed(0, "a renewal");
+
+namespace {
+
+constexpr int64_t harmless_bound_us = 10 * second; // after a start, when nothing else is wrong
+constexpr int64_t look_every_us = 500 * ms;
+
+Reached lost_happened('U', "an answer was lost");
+Reached twice_happened('2', "a question was asked twice");
+
+void serve_until_now(int number, const DrawingSession& one)
+{
+    const Member& member = members[number];
+    const int64_t well_since = std::max({faults.calm_since, member.started_us, faults.rested_us});
+    const bool alone = member.harmless && true_us - faults.calm_since > 2 * calm_bound_us;
+    const int64_t bound = alone ? harmless_bound_us : calm_bound_us;
+    const int64_t waits = true_us - std::max(one.wants_since, well_since);
+    if (one.wants_since == 0 || waits <= bound) {
+        return;
+    }
+    sim::tell("server %d, %s, has no id for %.1f s", number,
+              member.any ? "any node" : ("node " + std::to_string(member.node)).c_str(),
+              static_cast<double>(waits) / 1e6);
+    const LeaseTables& tables = host().database.tables;
+    const auto row = tables.nodes.find({"default", member.node});
+    const auto lease = row == tables.nodes.end() || !row->second.leased
+                           ? tables.history.end()
+                           : tables.history.find(row->second.token);
+    const bool its_own =
+        !member.any && lease != tables.history.end() &&
+        lease->second.holder.find("db-" + std::to_string(number)) != std::string::npos;
+    bool taken = false;
+    for (int i = 0; i < member_count && !member.any && lease != tables.history.end(); i++) {
+        taken = taken || (members[i].any && lease->second.holder.find("db-" + std::to_string(i)) !=
+                                                std::string::npos);
+    }
+    if (lease != tables.history.end()) {
+        sim::tell("; \"%s\" has the node until %.3f, it is now %.3f", lease->second.holder.c_str(),
+                  static_cast<double>(row->second.free_from_us - true_epoch_us) / 1e6,
+                  static_cast<double>(true_us) / 1e6);
+    }
+    if (lease_worker(servers[number]) == nullptr) {
+        sim::tell("; it has no lease worker");
+    }
+    broken("life: no id though all is well%s",
+           world.has('V')     ? ", 7: a slow network"
+           : faults.ran_ahead ? ", 2: a coordinator's clock ran ahead"
+           : its_own          ? ", 1: the node is held by the server's last life"
+           : taken            ? ", a server of any node took the node of another"
+           : faults.transaction_open_until > std::max(one.wants_since, well_since)
+               ? ", 3: somebody's open transaction"
+               : "");
+}
+
+} // namespace
+
+void look()
+{
+    next_look = true_us + look_every_us;
+    if (rests_until(host()) != 0 || !host().up) {
+        faults.rested_us = true_us;
+    }
+    for (int i = 0; i < member_count; i++) {
+        Server& s = servers[i];
+        Member& member = members[i];
+        if (s.up && member.stopping) {
+            attend_stop(i);
+            continue;
+        }
+        if (!s.up) {
+            continue;
+        }
+        if (worker_is_registered(s) && lease_worker(s) == nullptr) {
+            start_worker(s, true_us + second);
+            lease_worker(s)->random = Random(mix(world.seed, static_cast<uint64_t>(true_us)));
+        }
+        for (const Host& at : hosts) {
+            if (left_behind(at, i) > 1) {
+                sim::tell("%d of server %d", left_behind(at, i), i);
+                broken("3: a server leaves several backends at the coordinator");
+            }
+        }
+        for (int k = 0; faults.calm && k < world.session_count; k++) {
+            serve_until_now(i, member.sessions[k]);
+        }
+    }
+    if (renewals_told > 0) {
+        lease_renewed();
+    }
+    if (host_counts.lost_answers > 0) {
+        lost_happened();
+    }
+    if (host_counts.doubled > 0) {
+        twice_happened();
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,239 @@
+#include "leases/members.hpp"
+
+#include "checkers.hpp"
+#include "generator/compose.hpp"
+#include "generator/draw.hpp"
+#include "leases/network.hpp"
+#include "leases/truth.hpp"
+#include "leases/worker_process.hpp"
+#include "world.hpp"
+
+namespace sim {
+
+Member members[most_servers];
+int member_count;
+Reached id_drawn(0, "an id");
+
+namespace {
+
+uint64_t next_machine;
+
+// ---- Sessions
+
+// An error is part of the trace by its text, without the numbers in it.
+void note_error()
+{
+    static std::set<std::string> texts;
+    std::string text = "error: ";
+    for (const char* c = my_message; *c != '\0'; c++) {
+        text += *c >= '0' && *c <= '9' ? '#' : *c == '%' ? ' ' : *c;
+    }
+    note(texts.insert(text).first->c_str());
+}
+
+void draw_some()
+{
+    Random& dice = running->random;
+    for (int64_t n = dice.between(1, 6); n > 0; n--) {
+        flakeid::Generator& g = flakeid::configured_generator();
+        if (dice.one_in(5)) {
+            const auto most = dice.one_in(30) ? 2000 : 6;
+            const flakeid::Draw d = draw(g, {static_cast<uint32_t>(dice.between(1, most)), false});
+            for (uint32_t i = 0; i < d.count; i++) {
+                lease_id_is_handed_out(g, d.word + i);
+            }
+        } else {
+            const flakeid::Word word = next_word(g);
+            lease_id_is_handed_out(g, word);
+        }
+        id_drawn();
+    }
+}
+
+void session()
+{
+    int seat = 0;
+    Member& member = members[here().number];
+    while (member.sessions[seat].process != running) {
+        seat++;
+    }
+    DrawingSession& me = member.sessions[seat];
+    become_backend(seat, 0, {});
+    Random& dice = running->random;
+    const bool idle = world.has('I') && dice.one_in(2);
+    while (!my_end) {
+        me.wants_since = me.wants_since == 0 ? true_us : me.wants_since;
+        begin_transaction();
+        const bool good = survives_error([&] {
+            CHECK_FOR_INTERRUPTS();
+            load_library();
+            draw_some();
+            end_transaction(!running->random.one_in(4));
+        });
+        if (good) {
+            me.wants_since = 0;
+            me.served++;
+            const int64_t longest = idle ? 900 * second : dice.one_in(10) ? 3 * second : 300 * ms;
+            sleep_us(dice.below(longest));
+        } else {
+            note_error();
+            abort_transaction();
+            sleep_us(dice.between(100 * ms, 500 * ms));
+        }
+    }
+    me.wants_since = 0;
+    me.process = nullptr;
+    end_backend();
+}
+
+void begin_session(Server& server, int seat, int64_t at)
+{
+    DrawingSession& s = members[server.number].sessions[seat];
+    s.wants_since = 0;
+    s.process = &spawn(server, "session", session, server.image, at);
+    s.process->random = Random(chance.next());
+}
+
+// ---- Servers
+
+void create_extension()
+{
+    Server& s = here();
+    become_backend(most_backends - 1, 0, {});
+    flakeid::Durable durable{};
+    durable.format = flakeid::durable_format;
+    StateFile& file = s.base.databases[0].files[0];
+    file.number = 1000;
+    set_durable(file, durable);
+    s.base.databases[0].current = file.number;
+    end_backend();
+}
+
+Directory fresh_directory(Server& s)
+{
+    Directory directory;
+    directory.system = mix(world.seed, static_cast<uint64_t>(77 + s.number));
+    make_file(s, directory, "PG_VERSION", "15\n");
+    make_file(s, directory, "global/pg_control", "new");
+    return directory;
+}
+
+void start_member(int number, const Directory& directory, bool harmless)
+{
+    Server& s = servers[number];
+    Member& member = members[number];
+    forget_worker(s);
+    start_server(s, directory);
+    lives.push_back({});
+    member.wanted = true;
+    member.stopping = false;
+    member.harmless = harmless;
+    member.started_us = true_us;
+    note("server %lld starts", number);
+    for (int i = 0; i < world.session_count; i++) {
+        begin_session(s, i, true_us + chance.below(chance.one_in(2) ? 1 : 2 * second));
+    }
+    if (worker_is_registered(s)) {
+        start_worker(s, true_us + chance.below(20 * ms));
+        lease_worker(s)->random = Random(chance.next());
+    }
+}
+
+// It comes up again by itself.
+void end_member(int number, const Directory& directory, int64_t down_us, bool harmless)
+{
+    Server& s = servers[number];
+    Member& member = members[number];
+    for (DrawingSession& one : member.sessions) {
+        one = DrawingSession{};
+    }
+    stop_server(s);
+    forget_worker(s);
+    forget_connections(number);
+    const uint64_t seed = chance.next();
+    at_time(true_us + down_us, [number, directory, harmless, seed] {
+        const Random before = chance;
+        chance = Random(seed);
+        start_member(number, directory, harmless);
+        chance = before;
+    });
+}
+
+} // namespace
+
+void make_member(int number, bool any, int32_t node, bool preload, const Settings& configuration)
+{
+    Server& s = servers[number];
+    members[number] = Member{};
+    members[number].any = any;
+    members[number].node = node;
+    s.number = number;
+    s.preload = preload;
+    s.machine = ++next_machine;
+    s.configuration = configuration;
+    s.base = s.now = fresh_directory(s);
+    Process& process = spawn(s, "initdb", create_extension, pristine, true_us);
+    while (process.alive) {
+        run(process);
+    }
+    start_member(number, s.base, false);
+}
+
+void set_clock(Server& server, int64_t ahead_us)
+{
+    server.clock = Clock{};
+    server.clock.offset = ahead_us;
+}
+
+void crash_member(int number, int64_t down_us, bool harmless)
+{
+    note("server %lld crashes", number);
+    end_member(number, crashed(servers[number]), down_us, harmless);
+}
+
+void begin_stop(int number, bool harmless)
+{
+    Server& s = servers[number];
+    Member& member = members[number];
+    note("server %lld is stopped", number);
+    member.stopping = true;
+    member.harmless = harmless;
+    member.stopped_since = true_us;
+    for (int i = 0; i < world.session_count; i++) {
+        if (member.sessions[i].process != nullptr) {
+            send_terminate(*member.sessions[i].process);
+        }
+        member.sessions[i].wants_since = 0;
+    }
+    stop_worker(s);
+}
+
+void attend_stop(int number)
+{
+    Server& s = servers[number];
+    Member& member = members[number];
+    bool alive = lease_worker(s) != nullptr;
+    for (int i = 0; i < world.session_count; i++) {
+        alive = alive || member.sessions[i].process != nullptr;
+    }
+    if (alive && true_us - member.stopped_since > 60 * second) {
+        broken("a stop does not end");
+    }
+    if (!alive) {
+        note("server %lld has stopped", number);
+        member.stopping = false;
+        end_member(number, replayed(s, s.inserted), chance.below(2 * second), member.harmless);
+    }
+}
+
+int any_member()
+{
+    return static_cast<int>(chance.below(member_count));
+}
+
+bool runs(int number)
+{
+    return servers[number].up && !members[number].stopping;
+}
+
+} // namespace sim

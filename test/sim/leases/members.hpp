@@ -1,0 +1,47 @@
+// Servers that take leases, and their sessions: how they draw, start, crash and stop.
+#pragma once
+
+#include "world.hpp"
+
+namespace sim {
+
+constexpr int most_sessions = 3;
+constexpr int32_t first_fixed = 500; // node of the first one, if it is fixed
+
+struct DrawingSession {
+    Process* process = nullptr; // nullptr: it has ended
+    int64_t wants_since = 0;    // 0: it has what it wanted
+    uint64_t served = 0;
+};
+
+struct Member {
+    bool wanted = false; // runs, or comes up by itself
+    bool stopping = false;
+    bool any = false; // flakeid.node = auto
+    int32_t node = 0;
+    int64_t started_us = 0;
+    int64_t stopped_since = 0;
+    bool harmless = false; // it was only started again
+    DrawingSession sessions[most_sessions];
+};
+extern Member members[most_servers]; // the first member_count of them
+extern int member_count;
+
+extern Reached id_drawn;
+
+void set_clock(Server& server, int64_t ahead_us); // of the true time
+
+// A server is made, and starts.
+void make_member(int number, bool any, int32_t node, bool preload, const Settings& configuration);
+
+// `harmless`: nothing else goes wrong. It comes up again by itself.
+void crash_member(int number, int64_t down_us, bool harmless);
+
+// Sessions leave, then the lease worker gives back what it has, then it comes up again.
+void begin_stop(int number, bool harmless);
+void attend_stop(int number);
+
+int any_member();
+bool runs(int number);
+
+} // namespace sim

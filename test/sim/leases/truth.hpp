@@ -1,0 +1,29 @@
+// What is true of leases, for the checkers: as their holders were told, since a lease that nobody
+// was told of is used by nobody. A lease belongs to the directory of a server.
+#pragma once
+
+#include "leases/network.hpp"
+
+#include "generator/compose.hpp"
+
+namespace sim {
+
+// A server asks a coordinator, and takes the answer (libpq.cpp).
+void is_asked(const std::string& sql, const std::vector<Value>& values);
+void is_answered(const std::string& sql, const std::vector<Value>& values,
+                 const std::vector<std::string>& fields);
+
+void truth_begins();
+
+// An id was handed out by the process that runs.
+void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word);
+
+// What a server has of a node, as far as it was told: until when; 0: nothing.
+int64_t told_until(int server, uint32_t node);
+
+// Why a rule that is about to break may break, most special circumstance first (world.cpp).
+const char* circumstance();
+
+extern uint64_t leases_told, renewals_told;
+
+} // namespace sim
