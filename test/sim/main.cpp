@@ -210,7 +210,7 @@ double cpu_seconds()
 
 std::string again_with(uint64_t seed, const std::string& steps)
 {
-    return "make sim SEED=" + std::to_string(seed) + " STEPS=" + steps +
+    return "make sim SEED=" + std::to_string(seed) + world_option + " STEPS=" + steps +
            (options.features != nullptr ? std::string(" FEATURES=") + options.features : "");
 }
 

@@ -9,6 +9,8 @@
 
 namespace sim {
 
+const char world_option[] = "";
+
 // Each is on in half of the large worlds.
 const std::vector<Feature> features = {
     {'D', "several databases"},

@@ -17,6 +17,7 @@ struct Feature {
     const char* name;
 };
 extern const std::vector<Feature> features;
+extern const char world_option[]; // of make sim
 
 struct World {
     uint64_t seed = 0;

@@ -389,7 +389,7 @@ const char* circumstance()
     return faults.ran_ahead && dump_happened.count > 0
                ? ", a dump was restored of a coordinator whose clock ran ahead"
            : faults.split   ? ", 6: two coordinators beside each other"
-           : faults.renamed ? ", 6: a realm was faults.renamed server by server"
+           : faults.renamed ? ", 6: a realm was renamed server by server"
                             : "";
 }
 

@@ -37,7 +37,7 @@ void draw_some()
     for (int64_t n = dice.between(1, 6); n > 0; n--) {
         flakeid::Generator& g = flakeid::configured_generator();
         if (dice.one_in(5)) {
-            const auto most = dice.one_in(30) ? 2000 : 6;
+            const auto most = dice.one_in(100) ? 2000 : 6;
             const flakeid::Draw d = draw(g, {static_cast<uint32_t>(dice.between(1, most)), false});
             for (uint32_t i = 0; i < d.count; i++) {
                 lease_id_is_handed_out(g, d.word + i);
@@ -72,13 +72,12 @@ void session()
         });
         if (good) {
             me.wants_since = 0;
-            me.served++;
-            const int64_t longest = idle ? 900 * second : dice.one_in(10) ? 3 * second : 300 * ms;
+            const int64_t longest = idle ? 900 * second : dice.one_in(10) ? 5 * second : second;
             sleep_us(dice.below(longest));
         } else {
             note_error();
             abort_transaction();
-            sleep_us(dice.between(100 * ms, 500 * ms));
+            sleep_us(dice.between(100 * ms, second));
         }
     }
     me.wants_since = 0;

@@ -11,7 +11,6 @@ constexpr int32_t first_fixed = 500; // node of the first one, if it is fixed
 struct DrawingSession {
     Process* process = nullptr; // nullptr: it has ended
     int64_t wants_since = 0;    // 0: it has what it wanted
-    uint64_t served = 0;
 };
 
 struct Member {

@@ -18,12 +18,9 @@ void truth_begins();
 // An id was handed out by the process that runs.
 void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word);
 
-// What a server has of a node, as far as it was told: until when; 0: nothing.
-int64_t told_until(int server, uint32_t node);
-
-// Why a rule that is about to break may break, most special circumstance first (world.cpp).
+// Why a rule that is about to break may break, most special circumstance first (faults.cpp).
 const char* circumstance();
 
-extern uint64_t leases_told, renewals_told;
+extern uint64_t renewals_told;
 
 } // namespace sim

@@ -12,6 +12,10 @@
 
 namespace sim {
 
+const char world_option[] = " WORLD=leases";
+
+constexpr char slow = 'V';
+
 const std::vector<Feature> features = {
     {'X', "servers crash"},
     {'F', "servers are stopped and started"},
@@ -24,7 +28,7 @@ const std::vector<Feature> features = {
     {'U', "answers are lost, connections cut"},
     {'2', "questions are asked twice"},
     {'N', "servers are cut off"},
-    {'V', "a slow network"},
+    {slow, "a slow network"},
     {'H', "two addresses"},
     {'C', "the coordinator crashes"},
     {'k', "the coordinator's clock is set a little"},
@@ -62,6 +66,9 @@ void make_world(uint64_t seed, const char* letters)
     const bool small = choice.one_in(2);
     const auto all = static_cast<int64_t>(features.size());
     for (const Feature& feature : features) {
+        if (feature.letter == slow && !choice.one_in(6)) {
+            continue; // nobody has ids there, as things are
+        }
         if (small ? choice.below(all) < 4 : choice.one_in(3)) {
             world.chosen += feature.letter;
         }
@@ -81,7 +88,7 @@ void make_world(uint64_t seed, const char* letters)
     member_count = static_cast<int>(choice.between(2, 4));
     world.session_count = static_cast<int>(choice.between(1, most_sessions));
     const auto ttl_s = choice.one_in(2) ? 60 : choice.between(3, 120);
-    if (world.has('V')) {
+    if (world.has(slow)) {
         network.quickest_trip_us = 500 * ms;
         network.slowest_trip_us = 800 * ms;
         id_drawn(); // there may be none, as things are

@@ -154,17 +154,17 @@ std::string sql_of(const Question& q)
         return "SELECT " + in_us("flakeid.lease_release(" + token_text(q.token) + ", " +
                                  moment(q.has_moment, q.moment_us) + ")");
     case Question::set_realm:
-        return "SELECT flake_lease_realm_set('" + q.realm + "', " +
+        return "SELECT flakeid.lease_realm_set('" + q.realm + "', " +
                std::to_string(q.settings.nodes) + ", '" + std::to_string(q.settings.max_ttl_s) +
                " s', '" + std::to_string(q.settings.max_skew_s) + " s')";
     case Question::revoke:
-        return "SELECT flake_lease_revoke('" + q.realm + "', " + node + ")";
+        return "SELECT flakeid.lease_revoke('" + q.realm + "', " + node + ")";
     case Question::begin_rest:
-        return "SELECT flake_lease_begin_rest()";
+        return "SELECT flakeid.lease_begin_rest()";
     case Question::end_rest:
-        return "SELECT flake_lease_end_rest()";
+        return "SELECT flakeid.lease_end_rest()";
     case Question::repair_clock:
-        return "SELECT flake_lease_repair_clock()";
+        return "SELECT flakeid.lease_repair_clock()";
     case Question::restored:
         return "SELECT flakeid.restore('lease hold', " + std::to_string(q.moment_us) + ")";
     case Question::hold_realm:
