@@ -208,7 +208,7 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
             DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
-            HINT = 'Wait. If nothing is missing, a superuser may run SELECT flakeid.lease_end_rest() there.';
+            HINT = 'Wait. If nothing is missing, a superuser may run there: SELECT flakeid.lease_end_rest();';
     END IF;
     top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
     -- Node 0 is that of servers which were never given one: who asks for any gets it only where there is no other.

@@ -222,19 +222,25 @@ void raise(int64_t least_us, FloorOf floor_of)
     }
 }
 
-[[noreturn]] void throw_same_node(uint32_t node, uint64_t nodes)
+[[noreturn]] void throw_same_node(uint32_t node, uint64_t nodes, uint32_t max_node)
 {
     uint32_t other = 0;
-    while (other < 63 && (nodes & bit_of_node(other)) != 0) {
+    while (other < 64 && (nodes & bit_of_node(other)) != 0) {
         other++;
     }
+    const char* give = other >= 64 || other > max_node
+                           ? ""
+                           : psprintf("Give the server a node that made no ids here and that no "
+                                      "other server has, and repair again in a new session: LOAD "
+                                      "'flakeid'; ALTER SYSTEM SET flakeid.node = %u; SELECT "
+                                      "pg_reload_conf(); ",
+                                      other);
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("node %u may have made the ids that lie ahead of the clock", node),
             errdetail("With a lower horizon it would make them again."),
-            errhint("Give the server a node that made no ids here, in a session that has made an "
-                    "id: ALTER SYSTEM SET flakeid.node = %u; If none of those ids was stored or "
-                    "given away: SELECT flakeid.repair_horizon(none_kept => true);",
-                    other));
+            errhint("%sIf none of those ids was stored or given away: SELECT "
+                    "flakeid.repair_horizon(none_kept => true);",
+                    give));
 }
 
 } // namespace
@@ -272,14 +278,15 @@ Horizon* horizon_attach()
     return horizon;
 }
 
+bool horizon_admits(Horizon* horizon, uint32_t node)
+{
+    return (pg_atomic_read_u64(&horizon->nodes) & bit_of_node(node)) != 0 && server_has_node(node);
+}
+
 void horizon_admit(Horizon* horizon, uint32_t node)
 {
-    const uint64_t bit = bit_of_node(node);
-    if ((pg_atomic_read_u64(&horizon->nodes) & bit) != 0 && server_has_node(node)) {
-        return;
-    }
     const Changed changed = change(horizon, true, [&](Durable& durable, Stamp*) {
-        durable.stamped.nodes |= static_cast<int64_t>(bit);
+        durable.stamped.nodes |= static_cast<int64_t>(bit_of_node(node));
     });
     if (!changed.published) {
         throw_state_replaced();
@@ -322,7 +329,8 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
     });
 }
 
-bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, bool none_kept)
+bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uint32_t max_node,
+                    bool none_kept)
 {
     Horizon* horizon = horizon_attach();
     const int64_t right_us = now_us + settings.max_ahead_us;
@@ -339,7 +347,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, boo
         static_cast<uint64_t>(server.nodes) | pg_atomic_read_u64(&horizon->nodes);
     for (uint32_t node = first_node; node <= last_node && node - first_node < 64; node++) {
         if (!none_kept && (nodes & bit_of_node(node)) != 0) {
-            throw_same_node(node, nodes);
+            throw_same_node(node, nodes, max_node);
         }
     }
     // Shuts out whoever extends; nobody else has a lock on the state.

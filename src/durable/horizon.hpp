@@ -84,7 +84,12 @@ Horizon* shared_horizon();
 // recovery.
 Horizon* horizon_attach();
 
-// Remembers durably that `node` makes ids here. Nothing is issued from the node before.
+// Tells whether it is remembered durably that `node` makes ids here. Nothing is issued from it
+// before.
+bool horizon_admits(Horizon* horizon, uint32_t node);
+
+// Remembers it durably. Who only tries to draw does not come here: a repair takes the node for a
+// used one.
 void horizon_admit(Horizon* horizon, uint32_t node);
 
 // Extends the bound so that `needed` may be issued; `now_us` is the wall clock. Returns 0 when the
@@ -99,8 +104,10 @@ void horizon_restore(HorizonKind kind, Stamp stamp);
 
 // Lowers a horizon that lies further ahead than flakeid.max_ahead to just that; false when none
 // does. What was stamped after it is forgotten, which is right when the nodes that make ids from
-// now on made none meanwhile, or when `none_kept`: an error where neither is known.
-bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, bool none_kept);
+// now on made none meanwhile, or when `none_kept`: an error where neither is known, which names
+// another node up to `max_node`.
+bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uint32_t max_node,
+                    bool none_kept);
 
 // Raises `stamped` to what the server remembers of this database; false when it remembers nothing.
 bool horizon_remembered(Stamped* stamped);

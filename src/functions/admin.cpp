@@ -26,10 +26,11 @@ FLAKEID_FUNCTION(flakeid_repair_horizon)
     require_good_node();
     const NodeSpan span = configured_span(settings.layout);
     const bool none_kept = PG_GETARG_BOOL(0);
+    const uint32_t max_node = settings.layout.max_node;
     // Where nobody knows the node, all may have been in use.
     return BoolGetDatum(span.problem == nullptr
-                            ? horizon_repair(wall_us(), span.first, span.last, none_kept)
-                            : horizon_repair(wall_us(), 0, UINT32_MAX, none_kept));
+                            ? horizon_repair(wall_us(), span.first, span.last, max_node, none_kept)
+                            : horizon_repair(wall_us(), 0, UINT32_MAX, max_node, none_kept));
 }
 
 FLAKEID_FUNCTION(flakeid_accept_clock)

@@ -77,6 +77,9 @@ void set_limits(Generator& g, Stamp bound)
     if (g.lease.entry != nullptr) {
         limit_to_lease(g);
     }
+    if (!g.admitted) {
+        g.limits.last = no_word;
+    }
 }
 
 void set_clock(Generator& g, int64_t now_us)
@@ -104,9 +107,9 @@ void set_clock(Generator& g, int64_t now_us)
 void set_slot(Generator& g, uint32_t node, Slot* slot)
 {
     Assert(node <= g.layout.max_node && (slot->node == node || slot == &no_slot));
-    if (slot != &no_slot) {
-        horizon_admit(g.horizon, node);
-    }
+    const bool admitted = slot == &no_slot || horizon_admits(g.horizon, node);
+    g.bound = admitted && g.admitted ? g.bound : no_stamp; // no_stamp makes the limits anew
+    g.admitted = admitted;
     g.slot = slot;
     g.node = node;
     g.node_bits = place_node(g.layout, node);

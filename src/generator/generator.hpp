@@ -69,6 +69,7 @@ struct Generator {
     EarlyExtension early;
     Cache cache;
     HeldLease lease;
+    bool admitted; // `node`, so that ids of it may be issued
     Span granted;  // by flakeid.node
     Span span;     // that, or the one node that the caller named
     uint32_t node; // of the span, where this session is

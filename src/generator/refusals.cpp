@@ -39,23 +39,11 @@ void throw_no_lease(const Generator& g, int64_t now_us)
 
 namespace {
 
-// What to do about a word or a horizon of a time that the clock has left: ids stamped then keep
-// their node, generators remember it.
-const char* ahead_hint(const Generator& g)
-{
-    const uint32_t other = g.layout.max_node - (g.node == g.layout.max_node ? 1 : 0);
-    const char* procedure =
-        g.layout.max_node == 0
-            ? "if no id from the future was stored, let a superuser lower the horizon and restart "
-              "the server: SELECT flakeid.repair_horizon();"
-            : psprintf("let a superuser give the server a node that no other has and that made no "
-                       "ids meanwhile, lower the horizon and restart the server: ALTER SYSTEM SET "
-                       "flakeid.node = %u; SELECT flakeid.repair_horizon();",
-                       other);
-    return psprintf("Correct the clock if it was set back, or wait until it has caught up. If it "
-                    "was wrong before and is right now: %s",
-                    procedure);
-}
+// What to do about a word or a horizon of a time that the clock has left. The repair refuses a node
+// that may have stamped then, and says how to go on.
+constexpr char ahead_hint[] =
+    "Correct the clock if it was set back, or wait until it has caught up. If it was wrong before "
+    "and is right now, as a superuser: SELECT flakeid.repair_horizon();";
 
 } // namespace
 
@@ -82,7 +70,7 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
             errdetail("Ids up to %s may have been issued, and the clock says %s; flakeid.max_ahead "
                       "is %s.",
                       moment_text(start_us), moment_text(now_us), max_ahead),
-            errhint("%s", ahead_hint(g)));
+            errhint("%s", ahead_hint));
     }
     // Draws alone lead no further than this.
     const bool set_back = start_us - now_us > 2 * settings.max_ahead_us + 2 * us_per_s;
@@ -95,7 +83,7 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
         g.shape.has_back
             ? errhint("Wait or correct the clock. The back field has %u of its values left.",
                       static_cast<unsigned>(g.shape.max_back - word_back(g.shape, word)))
-        : set_back ? errhint("%s", ahead_hint(g))
+        : set_back ? errhint("%s", ahead_hint)
                    : errhint("Wait, correct the clock, or use a layout with a wider sequence or a "
                              "span of nodes."));
 }

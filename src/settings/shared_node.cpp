@@ -14,8 +14,10 @@ namespace flakeid {
 
 namespace {
 
-constexpr char citus_line[] = "ALTER SYSTEM SET flakeid.node = 'citus'; SELECT pg_reload_conf();";
-constexpr char number_line[] = "ALTER SYSTEM SET flakeid.node = 1; SELECT pg_reload_conf();";
+constexpr char citus_line[] =
+    "LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 'citus'; SELECT pg_reload_conf();";
+constexpr char number_line[] =
+    "LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 1; SELECT pg_reload_conf();";
 
 bool is_published()
 {
@@ -56,7 +58,8 @@ const char* multi_writer_name()
             errdetail("%s Servers with the same node make the same ids, and a server that was "
                       "never given one has node 0.",
                       evidence),
-            errhint("%s To keep node 0 on this one: ALTER SYSTEM SET flakeid.node = 0; SELECT "
+            errhint("%s To keep node 0 on this one: LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node "
+                    "= 0; SELECT "
                     "pg_reload_conf();",
                     advice));
 }

@@ -11,9 +11,9 @@ use Test::More;
 
 my $never_set = 'this server is one of several, and flakeid.node was never set';
 my $same_ids = 'Servers with the same node make the same ids, and a server that was never given one has node 0.';
-my $keep = 'To keep node 0 on this one: ALTER SYSTEM SET flakeid.node = 0; SELECT pg_reload_conf();';
-my $own = 'On each server, with a number of its own: ALTER SYSTEM SET flakeid.node = 1; SELECT pg_reload_conf();';
-my $citus_line = q{ALTER SYSTEM SET flakeid.node = 'citus'; SELECT pg_reload_conf();};
+my $keep = q{To keep node 0 on this one: LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 0; SELECT pg_reload_conf();};
+my $own = q{On each server, with a number of its own: LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 1; SELECT pg_reload_conf();};
+my $citus_line = q{LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 'citus'; SELECT pg_reload_conf();};
 my $citus = "On every server: $citus_line";
 
 my $server = server('several', 'wal_level = logical', 'allow_system_table_mods = on');

@@ -53,15 +53,32 @@ sub refused
 	return $error =~ /^hint: (.*)/ms && !$params{detail} ? $1 : $error;
 }
 
-# The words of a hint that are to be pasted, as a psql runs them that is in the session of the error
+# The words of a hint that are to be pasted, byte for byte into a psql that has done nothing else and goes on after an error
 sub paste
 {
 	my ($hint, $pattern) = @_;
-	my (@pasted) = $hint =~ $pattern;
-	is(scalar(@pasted) && $pasted[0] ne '', 1, "the hint has what to paste: $hint") or return;
-	cell(2, "`@pasted`");
-	my ($result, $out, $err) = $node->psql($database, join("\n", "LOAD 'flakeid';", map { /;$/ ? $_ : "$_;" } @pasted), on_error_stop => 1);
-	return is($err =~ s/^psql:.*NOTICE.*\n//gmr, '', "pasted: @pasted");
+	my ($pasted) = $hint =~ $pattern;
+	isnt($pasted // '', '', "the hint has what to paste: $hint") or return;
+	cell(2, "`$pasted`");
+	my ($result, $out, $err) = $node->psql($database, $pasted, on_error_stop => 0);
+	return is($err =~ s/^psql:.*NOTICE.*\n//gmr, '', "pasted: $pasted");
+}
+
+# A horizon ahead of the clock, or a word: the hint, and what the error that it leads to says to paste
+sub repair
+{
+	my ($hint, $all) = @_;
+	like($hint, qr/superuser: SELECT flakeid\.repair_horizon\(\);$/, 'the hint is one statement');
+	$hint = refused('SELECT flakeid.repair_horizon()', qr/^55000: node 0 may have made the ids that lie ahead of the clock/);
+	my ($other) = $hint =~ /SET flakeid\.node = (\d+)/;
+	paste($hint, qr/(LOAD .*? SELECT pg_reload_conf\(\);)/);
+	$node->poll_query_until($database, "SELECT flakeid.version() <> '' AND current_setting('flakeid.node') = '$other'");
+	like(refusal($node, 'SELECT flake_next()', database => $database), qr/^55000/, 'another node has the same horizon') if $all;
+	is($node->safe_psql($database, 'SELECT flakeid.repair_horizon()'), 't', 'and is not taken for a used one, since it made no id');
+	goes('SELECT flake_next()');
+	is($node->safe_psql($database, 'SELECT flake_node(flake_next())'), $other, 'of another node, which the ids ahead of the clock cannot meet');
+	$node->safe_psql($database, q{LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
+	return $node->restart;
 }
 
 sub shell_paste
@@ -215,21 +232,12 @@ for (1 .. 10)
 }
 $hint = refused(q{SET flakeid.max_ahead = '1 s'; SELECT flake_next()}, qr/^55000: the next id of node 0 lies \d+\.\d+ s ahead of the clock/);
 unlike($hint, qr/span/, 'a span would not help');
-paste($hint, qr/(ALTER SYSTEM .*?;) (SELECT .*?;)/);
-$node->restart;
-goes('SELECT flake_next()');
-is($node->safe_psql($database, 'SELECT flake_node(flake_next())'), '7', 'of another node, which the ids ahead of the clock cannot meet');
-$node->safe_psql($database, q{LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
-$node->restart;
+repair($hint);
 
 situation('a horizon that lies ahead of the clock');
 $node->safe_psql($database, q{SELECT flakeid.raise_horizon(now() + interval '2 days')});
 $hint = refused('SELECT flake_next()', qr/^55000: the horizon of database "$database" lies \d+\.\d+ s ahead of the clock/);
-paste($hint, qr/(ALTER SYSTEM .*?;) (SELECT .*?;)/);
-$node->restart;
-goes('SELECT flake_next()');
-$node->safe_psql($database, q{LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
-$node->restart;
+repair($hint, 1);
 
 situation('a burst past what the layout allows');
 my $burst = "SET flakeid.layout = 'time:41:1ms node:3 sequence:1 epoch=2017-01-01'; SET flakeid.when_ahead = error; SELECT count(*) FROM flake_next_many(60000)";
@@ -240,14 +248,14 @@ goes("SET flakeid.node = '0-7'; $burst");
 situation('a durable state that was emptied');
 $node->safe_psql($database, 'REFRESH MATERIALIZED VIEW flakeid.state WITH NO DATA');
 $hint = refused('SELECT flake_next()', qr/^XX001: the horizon of database "$database" is lost/);
-paste($hint, qr/Run (REFRESH .*?;) (SELECT .*?;)/);
+paste($hint, qr/Run (REFRESH .*?; SELECT .*?;)/);
 goes('SELECT flake_next()');
 
 # Set-up
 situation('a server that is one of several');
 $node->safe_psql($database, q{CREATE SUBSCRIPTION s CONNECTION 'dbname=nothing' PUBLICATION p WITH (connect = false)});
 $hint = refused('SELECT flake_next()', qr/^55000: this server is one of several, and flakeid.node was never set/);
-paste($hint, qr/of its own: (ALTER SYSTEM .*?;) (SELECT .*?;)/);
+paste($hint, qr/of its own: (LOAD .*?; SELECT .*?;)/);
 $node->poll_query_until($database, q{SELECT flakeid.version() <> '' AND current_setting('flakeid.node') = '1'});
 goes('SELECT flake_next()');
 $node->safe_psql($database, q{ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s; LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
@@ -280,7 +288,7 @@ sub realm { situation(@_); return $node->safe_psql($database, 'CREATE EXTENSION 
 realm('a coordinator that rests');
 $node->safe_psql($database, 'SELECT flakeid.lease_begin_rest()');
 $hint = refused($acquire, qr/^55000: the coordinator hands out no leases before/);
-paste($hint, qr/(SELECT flakeid.lease_end_rest\(\))/);
+paste($hint, qr/(SELECT flakeid\.lease_end_rest\(\);)/);
 goes($acquire);
 
 realm('a realm that is not there');
