@@ -35,4 +35,11 @@ cmp_ok(scalar(keys %scenario), '>', 10, 'scenarios were found');
 none('make check runs each scenario', grep { $briefly !~ /\b$_\b/ } keys %scenario);
 same('scenarios that test/torture/run runs', \@printed, [ text('test/torture/run') =~ /^\t\[ (\w+) => /gm ]);
 
+# A feature of the simulation that nothing asks for changes nothing; what asks for one that is not there never happens.
+my $simulation = join '', map { text($_) } glob 'test/sim/*.cpp test/sim/checkers/*.cpp';
+my %feature = map { $_ => 1 } $simulation =~ /^    \{'(\w)', "/mg;
+cmp_ok(scalar(keys %feature), '>', 20, 'the simulation has features');
+none('each feature is asked for', grep { $simulation !~ /^(?!    \{'$_').*'$_'/m } keys %feature);
+none('no other is', grep { !$feature{$_} } $simulation =~ /(?:\bhas\(|\bReached \w+\(|^    \{"[^"]+", )'(\w)'[,)]/mg);
+
 done_testing();
