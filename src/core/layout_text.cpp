@@ -330,32 +330,6 @@ private:
     bool epoch_seen_ = false;
 };
 
-class Writer {
-public:
-    explicit Writer(char* at) : start_(at), at_(at) {}
-
-    void text(const char* s)
-    {
-        while (*s != '\0') {
-            *at_++ = *s++;
-        }
-    }
-
-    void number(int64_t value) { at_ += write_decimal(static_cast<uint64_t>(value), at_); }
-
-    void moment(int64_t us) { at_ += format_moment(us, at_); }
-
-    size_t finish()
-    {
-        *at_ = '\0';
-        return static_cast<size_t>(at_ - start_);
-    }
-
-private:
-    char* start_;
-    char* at_;
-};
-
 } // namespace
 
 LayoutError parse_layout(const char* text, size_t length, Layout* layout)
@@ -365,29 +339,35 @@ LayoutError parse_layout(const char* text, size_t length, Layout* layout)
 
 size_t format_layout(const Layout& layout, char* text)
 {
-    Writer writer(text);
+    char* at = text;
+    auto write = [&](const char* part) {
+        const size_t size = strlen(part);
+        memcpy(at, part, size + 1);
+        at += size;
+    };
+    auto write_number = [&](int64_t value) {
+        at += write_decimal(static_cast<uint64_t>(value), at);
+    };
     for (int i = 0; i < layout.field_count; i++) {
         const Field& field = layout.fields[i];
-        writer.text(field.name);
-        writer.text(":");
-        writer.number(field.bits);
+        write(field.name);
+        write(":");
+        write_number(field.bits);
         if (field.kind == FieldKind::time) {
             const Unit* unit = units;
             while (layout.tick_us % unit->us != 0) {
                 unit++;
             }
-            writer.text(":");
-            writer.number(layout.tick_us / unit->us);
-            writer.text(unit->name);
+            write(":");
+            write_number(layout.tick_us / unit->us);
+            write(unit->name);
         }
-        writer.text(" ");
+        write(" ");
     }
-    writer.text("epoch=");
-    writer.moment(layout.epoch_us);
-    if (layout.enciphered) {
-        writer.text(" cipher=sparx64");
-    }
-    return writer.finish();
+    write("epoch=");
+    at += format_moment(layout.epoch_us, at);
+    write(layout.enciphered ? " cipher=sparx64" : "");
+    return static_cast<size_t>(at - text);
 }
 
 } // namespace flakeid

@@ -71,81 +71,12 @@ TextStatus refuse_character(const Alphabet& alphabet, char c, size_t at, size_t*
     return fail(other_case ? TextStatus::not_canonical : TextStatus::foreign_character, at, offset);
 }
 
-// Number systems whose digit holds a whole number of bits.
-
-template <int bits>
-constexpr int most_digits = (id_bits + bits - 1) / bits;
-
-template <int bits>
-int digits_needed(uint64_t id)
-{
-    return (id_bits - 1 - __builtin_clzll(id | 1)) / bits + 1;
-}
-
-template <int bits, const Alphabet& alphabet>
-size_t write_bits(uint64_t id, int count, char* out)
-{
-    for (int i = count - 1; i >= 0; i--) {
-        out[i] = alphabet.digits[id & ((1u << bits) - 1)];
-        id >>= bits;
-    }
-    return static_cast<size_t>(count);
-}
-
-template <int bits, const Alphabet& alphabet>
-size_t write_shortest(uint64_t id, char* out)
-{
-    return write_bits<bits, alphabet>(id, digits_needed<bits>(id), out);
-}
-
-template <int bits, const Alphabet& alphabet>
-size_t write_fixed(uint64_t id, char* out)
-{
-    return write_bits<bits, alphabet>(id, most_digits<bits>, out);
-}
-
-template <int bits, const Alphabet& alphabet>
-TextStatus read_bits(const char* text, size_t length, uint64_t* id, size_t* offset)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char digit = digit_value(alphabet, text[i]);
-        if (digit == foreign) {
-            return refuse_character(alphabet, text[i], i, offset);
-        }
-        if (value >> (id_bits - bits) != 0) {
-            return fail(TextStatus::overflow, 0, offset);
-        }
-        value = value << bits | digit;
-    }
-    *id = value;
-    return TextStatus::ok;
-}
-
-template <int bits, const Alphabet& alphabet>
-TextStatus read_shortest(const char* text, size_t length, uint64_t* id, size_t* offset)
-{
-    if (length > 1 && text[0] == alphabet.digits[0]) {
-        return fail(TextStatus::not_canonical, 0, offset);
-    }
-    return read_bits<bits, alphabet>(text, length, id, offset);
-}
-
-template <int bits, const Alphabet& alphabet>
-TextStatus read_fixed(const char* text, size_t length, uint64_t* id, size_t* offset)
-{
-    if (length != most_digits<bits>) {
-        return fail(TextStatus::bad_length, 0, offset);
-    }
-    return read_bits<bits, alphabet>(text, length, id, offset);
-}
-
 // Number systems of any base, shortest spelling.
 
 template <unsigned base, const Alphabet& alphabet>
-size_t write_base(uint64_t id, char* out)
+size_t write_shortest(uint64_t id, char* out)
 {
-    constexpr size_t most = 13; // of base 36
+    constexpr size_t most = id_bits; // of base 2
     char digits[most];
     size_t at = most;
     do {
@@ -157,11 +88,8 @@ size_t write_base(uint64_t id, char* out)
 }
 
 template <unsigned base, const Alphabet& alphabet>
-TextStatus read_base(const char* text, size_t length, uint64_t* id, size_t* offset)
+TextStatus read_digits(const char* text, size_t length, uint64_t* id, size_t* offset)
 {
-    if (length > 1 && text[0] == alphabet.digits[0]) {
-        return fail(TextStatus::not_canonical, 0, offset);
-    }
     uint64_t value = 0;
     for (size_t i = 0; i < length; i++) {
         const unsigned char digit = digit_value(alphabet, text[i]);
@@ -175,6 +103,45 @@ TextStatus read_base(const char* text, size_t length, uint64_t* id, size_t* offs
     }
     *id = value;
     return TextStatus::ok;
+}
+
+template <unsigned base, const Alphabet& alphabet>
+TextStatus read_shortest(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
+    if (length > 1 && text[0] == alphabet.digits[0]) {
+        return fail(TextStatus::not_canonical, 0, offset);
+    }
+    return read_digits<base, alphabet>(text, length, id, offset);
+}
+
+// Number systems whose digit holds a whole number of bits, all digits written.
+
+template <int bits>
+constexpr int most_digits = (id_bits + bits - 1) / bits;
+
+template <int bits, const Alphabet& alphabet>
+size_t write_bits(uint64_t id, int count, char* out)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        out[i] = alphabet.digits[id & ((1u << bits) - 1)];
+        id >>= bits;
+    }
+    return static_cast<size_t>(count);
+}
+
+template <int bits, const Alphabet& alphabet>
+size_t write_fixed(uint64_t id, char* out)
+{
+    return write_bits<bits, alphabet>(id, most_digits<bits>, out);
+}
+
+template <int bits, const Alphabet& alphabet>
+TextStatus read_fixed(const char* text, size_t length, uint64_t* id, size_t* offset)
+{
+    if (length != most_digits<bits>) {
+        return fail(TextStatus::bad_length, 0, offset);
+    }
+    return read_digits<1u << bits, alphabet>(text, length, id, offset);
 }
 
 // base64url: 64 bits and two zero bits make 11 digits.
@@ -195,7 +162,7 @@ TextStatus read_url(const char* text, size_t length, uint64_t* id, size_t* offse
         return fail(TextStatus::bad_length, 0, offset);
     }
     uint64_t value = 0;
-    const TextStatus status = read_bits<6, digits64url>(text, url_digits - 1, &value, offset);
+    const TextStatus status = read_digits<64, digits64url>(text, url_digits - 1, &value, offset);
     if (status != TextStatus::ok) {
         return status;
     }
@@ -301,14 +268,14 @@ struct Form {
 
 // In the order of TextFormat.
 constexpr Form forms[] = {
-    {"base2", write_shortest<1, digits2>, read_shortest<1, digits2>},
+    {"base2", write_shortest<2, digits2>, read_shortest<2, digits2>},
     {"base16", write_fixed<4, digits16>, read_fixed<4, digits16>},
-    {"base32", write_shortest<5, digits_zbase32>, read_shortest<5, digits_zbase32>},
+    {"base32", write_shortest<32, digits_zbase32>, read_shortest<32, digits_zbase32>},
     {"base32crockford", write_fixed<5, digits_crockford>, read_fixed<5, digits_crockford>},
-    {"base32hex", write_shortest<5, digits32>, read_shortest<5, digits32>},
-    {"base36", write_base<36, digits36>, read_base<36, digits36>},
-    {"base58", write_base<58, digits58>, read_base<58, digits58>},
-    {"base62", write_base<62, digits62>, read_base<62, digits62>},
+    {"base32hex", write_shortest<32, digits32>, read_shortest<32, digits32>},
+    {"base36", write_shortest<36, digits36>, read_shortest<36, digits36>},
+    {"base58", write_shortest<58, digits58>, read_shortest<58, digits58>},
+    {"base62", write_shortest<62, digits62>, read_shortest<62, digits62>},
     {"base64", write_base64, read_base64},
     {"base64url", write_url, read_url},
 };
@@ -343,14 +310,7 @@ size_t to_text(TextFormat format, uint64_t id, char* out)
 
 size_t write_decimal(uint64_t number, char* out)
 {
-    char digits[max_decimal];
-    size_t at = max_decimal;
-    do {
-        digits[--at] = static_cast<char>('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    memcpy(out, digits + at, max_decimal - at);
-    return max_decimal - at;
+    return write_shortest<10, digits16>(number, out);
 }
 
 TextStatus from_text(TextFormat format, const char* text, size_t length, uint64_t* id,
