@@ -192,7 +192,6 @@ void lease_begin_force()
                 close_slot(slots[i]);
             }
         }
-        return true;
     });
 }
 
@@ -207,7 +206,6 @@ void lease_end_force()
                 pg_atomic_write_u64(&slots[i].word, word_number(opening_word(slots[i])));
             }
         }
-        return true;
     });
 }
 
@@ -224,7 +222,6 @@ void lease_grant(Lease* lease, const Grant& grant)
         lease->trouble = Trouble::none;
         pg_write_barrier();
         pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(grant.end_us));
-        return true;
     });
     lease_note_answer();
     count(Counter::lease_grants);
@@ -237,7 +234,6 @@ void lease_extend(Lease* lease, int64_t end_us)
         lease->last_end_us = end_us;
         lease->trouble = Trouble::none;
         pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(end_us));
-        return true;
     });
     lease_note_answer();
     count(Counter::lease_renewals);
@@ -263,10 +259,7 @@ int64_t lease_close(Lease* lease)
 
 void lease_forget(Lease* lease)
 {
-    locked(LW_EXCLUSIVE, [&] {
-        lease->in_use = false;
-        return true;
-    });
+    locked(LW_EXCLUSIVE, [&] { lease->in_use = false; });
 }
 
 uint64_t lease_words(const Lease* lease)

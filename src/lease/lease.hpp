@@ -67,14 +67,20 @@ struct LeaseTable {
 void lease_init();
 LeaseTable* shared_leases();
 
-// Does something under the lock that guards the table. It must not wait or raise an error.
+// Does `action` under the lock that guards the table, and returns what it returns. `action` must
+// not wait or raise an error.
 template <typename Action>
 auto locked(LWLockMode mode, Action action)
 {
     LWLockAcquire(AddinShmemInitLock, mode);
-    auto result = action();
-    LWLockRelease(AddinShmemInitLock);
-    return result;
+    if constexpr (std::is_void_v<decltype(action())>) {
+        action();
+        LWLockRelease(AddinShmemInitLock);
+    } else {
+        auto result = action();
+        LWLockRelease(AddinShmemInitLock);
+        return result;
+    }
 }
 
 struct LeaseView {
@@ -85,26 +91,26 @@ struct LeaseView {
     int64_t last_end_us; // 0: none was held
 };
 
-// The lease of a node, or for any_node one of any node up to max_node. Each max_node has one of its
-// own, so that nobody is bound to a node that suits another layout only. When all entries are
-// taken, it is an error, or nullptr with `or_none`.
+// Returns the lease of a node, or for any_node one of any node up to max_node. Each max_node has
+// one of its own, so that nobody is bound to a node that suits another layout only. When all
+// entries are taken, it is an error, or nullptr with `or_none`.
 Lease* lease_want(uint32_t node, uint32_t max_node, bool or_none);
 
-// How many nodes of a span this server has leases of, or may ask for: its table has room for them,
-// and as far as it was told no other holder has them.
+// Returns how many nodes of a span this server has leases of, or may ask for: its table has room
+// for them, and as far as it was told no other holder has them.
 uint32_t leasable_nodes(uint32_t first_node, uint32_t last_node);
 
-// The lease as it is now.
+// Returns the lease as it is now.
 LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node);
 
 // Opens the slot of a lease that was viewed as held. False when it is not held any more: view
 // again.
 bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word);
 
-// A session asks for the lease.
+// Notes that a session asks for the lease.
 void lease_touch(Lease* lease);
 
-// True when the last attempt to take or renew it failed.
+// Tells whether the last attempt to take or renew it failed.
 bool lease_failing(const Lease* lease);
 
 // The lease of a generator's node, as its limits were made from it.
@@ -116,8 +122,8 @@ struct HeldLease {
     pg_atomic_uint32* in_force; // not 0: there are leases
 };
 
-// True when the lease is held as the limits have it, and the slot is open. To be asked after the
-// word was read, so that a word and limits of two leases never come together.
+// Tells whether the lease is held as the limits have it, and the slot is open. To be asked after
+// the word was read, so that a word and limits of two leases never come together.
 inline bool lease_holds(const HeldLease& lease, Word word)
 {
     pg_read_barrier();
@@ -125,7 +131,7 @@ inline bool lease_holds(const HeldLease& lease, Word word)
            pg_atomic_read_u64(&lease.entry->end_us) == static_cast<uint64_t>(lease.end_us);
 }
 
-// True when leases began after a generator without one was made. To be asked after a word was
+// Tells whether leases began after a generator without one was made. To be asked after a word was
 // swapped in: then the word counts for nothing.
 inline bool leases_began(const HeldLease& lease)
 {
@@ -134,22 +140,22 @@ inline bool leases_began(const HeldLease& lease)
 
 // The lease worker's part.
 
-// From now on slots are opened for leases only; all are closed.
+// Closes all slots. From now on they are opened for leases only.
 void lease_begin_force();
-// Slots are open to everyone again.
+// Opens all slots to everyone again.
 void lease_end_force();
 void lease_grant(Lease* lease, const Grant& grant);
 void lease_extend(Lease* lease, int64_t end_us);
 // Ends a lease here: no id is stamped any more. Returns the last moment that one was stamped in, or
 // the start.
 int64_t lease_close(Lease* lease);
-// Nobody wants it any more.
+// Frees the entry of a lease that nobody wants any more.
 void lease_forget(Lease* lease);
 // Remembers why it is not held or not renewed, until it is. `text` is plain (plain_text()).
 void lease_set_trouble(Lease* lease, Trouble trouble, const char* text);
-// The coordinator answered.
+// Notes that the coordinator answered.
 void lease_note_answer();
-// The words of its node, added up: another number when one was issued since.
+// Returns the words of its node, added up: another number when one was issued since.
 uint64_t lease_words(const Lease* lease);
 
 static_assert(is_plain<Lease, LeaseText, LeaseTable, LeaseView, HeldLease>);

@@ -118,7 +118,6 @@ void lease_note_answer()
     locked(LW_EXCLUSIVE, [&] {
         table->answered_us = wall_us();
         table->silent_us = 0;
-        return true;
     });
 }
 

@@ -37,31 +37,28 @@ BackgroundWorker describe_worker(int restart)
 void detach(int, Datum)
 {
     LeaseTable* table = shared_leases();
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    if (table->worker_pid == MyProcPid) {
-        table->worker_pid = 0;
-        table->worker_latch = nullptr;
-        table->worker_asked_at = steady_past;
-    }
-    LWLockRelease(AddinShmemInitLock);
+    locked(LW_EXCLUSIVE, [&] {
+        if (table->worker_pid == MyProcPid) {
+            table->worker_pid = 0;
+            table->worker_latch = nullptr;
+            table->worker_asked_at = steady_past;
+        }
+    });
 }
 
 void start()
 {
     LeaseTable* table = shared_leases();
     const Steady now = steady_now();
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    const bool ours = table->worker_pid == 0 && (table->worker_asked_at == steady_past ||
-                                                 now - table->worker_asked_at > start_limit_us);
-    if (ours) {
-        table->worker_asked_at = now;
-    }
-    LWLockRelease(AddinShmemInitLock);
+    const bool ours = locked(LW_EXCLUSIVE, [&] {
+        const bool free = table->worker_pid == 0 && (table->worker_asked_at == steady_past ||
+                                                     now - table->worker_asked_at > start_limit_us);
+        table->worker_asked_at = free ? now : table->worker_asked_at;
+        return free;
+    });
     BackgroundWorker worker = describe_worker(BGW_NEVER_RESTART);
     if (ours && !RegisterDynamicBackgroundWorker(&worker, nullptr)) {
-        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        table->worker_asked_at = steady_past;
-        LWLockRelease(AddinShmemInitLock);
+        locked(LW_EXCLUSIVE, [&] { table->worker_asked_at = steady_past; });
         ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_RESOURCES),
                 errmsg("no worker process is free to take leases"),
                 errhint("Raise max_worker_processes, now %d, or put flakeid into "
@@ -115,13 +112,14 @@ void worker_sleep(Steady until)
 bool worker_attach()
 {
     LeaseTable* table = shared_leases();
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    const bool alone = table->worker_pid == 0;
-    if (alone) {
+    const bool alone = locked(LW_EXCLUSIVE, [&] {
+        if (table->worker_pid != 0) {
+            return false;
+        }
         table->worker_pid = MyProcPid;
         table->worker_latch = MyLatch;
-    }
-    LWLockRelease(AddinShmemInitLock);
+        return true;
+    });
     if (alone) {
         before_shmem_exit(detach, 0);
     }
@@ -131,12 +129,12 @@ bool worker_attach()
 void worker_call()
 {
     const LeaseTable* table = shared_leases();
-    LWLockAcquire(AddinShmemInitLock, LW_SHARED);
-    const bool kept = table->worker_pid != 0;
-    if (kept) {
-        SetLatch(table->worker_latch);
-    }
-    LWLockRelease(AddinShmemInitLock);
+    const bool kept = locked(LW_SHARED, [&] {
+        if (table->worker_pid != 0) {
+            SetLatch(table->worker_latch);
+        }
+        return table->worker_pid != 0;
+    });
     if (!kept) {
         start();
     }

@@ -15,7 +15,7 @@ void lease_call(Lease* lease);
 // Lets the lease worker look at the settings, and starts one if there is none.
 void worker_call();
 
-// In a preloaded server with a coordinator the lease worker starts with it.
+// Starts the lease worker with a preloaded server that has a coordinator.
 void worker_init();
 
 // The lease worker's part.
@@ -26,10 +26,10 @@ bool worker_attach();
 // While the lease worker gives everything back, nothing interrupts it.
 extern bool worker_stopping;
 
-// True when the lease worker is to stop or to read the settings anew.
+// Tells whether the lease worker is to stop or to read the settings anew.
 bool worker_interrupted();
 
-// Until that moment, or until the latch is set.
+// Sleeps until that moment, or until the latch is set.
 void worker_sleep(Steady until);
 
 // Waits on the latch too; sessions that set it do not end a wait.

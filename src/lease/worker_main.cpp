@@ -311,9 +311,9 @@ void take_settings()
     replace(&self.realm, lease_settings.realm);
     replace(&self.conninfo, lease_settings.coordinator);
     self.coordinator.conninfo = self.conninfo;
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    strlcpy(table->coordinator, lease_settings.coordinator_name, sizeof table->coordinator);
-    LWLockRelease(AddinShmemInitLock);
+    locked(LW_EXCLUSIVE, [&] {
+        strlcpy(table->coordinator, lease_settings.coordinator_name, sizeof table->coordinator);
+    });
     lease_begin_force();
     self.serving = true;
 }
