@@ -10,12 +10,10 @@
 //   1. In the middle of a record: its seal does not fit, and it counts for nothing. `newest` stands
 //      elsewhere, whole.
 //   2. After the record, before the flush: it may be there or not. Nobody relied on it.
-//   3. While the records of an older era are replaced: those that are left are of an era that is
-//   not
-//      the latest, once one of the new era is there; before, all of them still count.
-//   4. While a session is stopped here, with its bit set, others take the places that are left;
-//   with
-//      all of them taken, EBUSY.
+//   3. While the records of an older era are replaced: once one of the new era is there, those that
+//      are left count for nothing; before, all of them still count.
+//   4. While a session is stopped here with its bit set: others take the places that are left.
+//      Where none is, EBUSY.
 #pragma once
 
 #include "core/record.hpp"

@@ -99,6 +99,7 @@ for my $old (@versions)
 	none("CHANGELOG.md names what came with $old", grep { $section{$old} !~ /\b$_\b/ } @came);
 }
 none('CHANGELOG.md names what is or was there', grep { !$ever{$_} } unknown($changelog =~ /`([^`\n]+)`/g));
+none('CHANGELOG.md has one line for each entry', $changelog =~ /^(?:[ \t]+\S|\*).*/mg);
 none('CHANGELOG.md names each preset and setting', grep { $changelog !~ /`$_`/ } @presets, map { "flakeid.$_" } @settings);
 
 done_testing();
