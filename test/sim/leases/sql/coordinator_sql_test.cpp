@@ -1,9 +1,9 @@
 // Holds the tables of coordinator.cpp against the SQL functions of a real coordinator: random calls
 // in overlapping transactions, with the same answers, the same waits and the same rows.
-//   g++ -std=c++17 -I../../src -I. leases/sql/coordinator_sql_test.cpp leases/coordinator*.cpp
-//   -lpq, in test/sim coordinator_sql_test CONNINFO CLOCK SEED CALLS PROMOTE
+//   coordinator_sql_test CONNINFO CLOCK SEED CALLS PROMOTE
 // CLOCK is the file of frozen_clock.c, PROMOTE a command that promotes the server.
-#include "leases/coordinator.hpp"
+// test/world/208_coordinator_rules.pl builds and runs it.
+#include "leases/sql/statements.hpp"
 #include "machine.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t s_us = 1000000;
 constexpr int64_t patience_s = 120; // a server that takes longer hangs
 constexpr int sessions = 4;
-constexpr int64_t first_us = INT64_C(1800000000) * s_us;
+constexpr int64_t first_us = INT64_C(2017000000) * s_us;
 
 struct Session {
     PGconn* connection = nullptr;
@@ -40,6 +40,7 @@ Session session[sessions];
 PGconn* monitor;
 LeaseDatabase database;
 volatile int64_t* clock_us;
+int64_t acquired_us; // when a lease was asked for last
 Random dice;
 int64_t table_ns; // that the tables took
 int calls, waits, refusals[16], circles;
@@ -110,104 +111,10 @@ std::string query(PGconn* connection, const char* sql)
     return text;
 }
 
-std::string moment(bool known_moment, int64_t us)
-{
-    if (!known_moment) {
-        return "NULL";
-    }
-    if (us == INT64_MIN || us == INT64_MAX) {
-        return us < 0 ? "'-infinity'" : "'infinity'";
-    }
-    return "'epoch'::timestamptz + " + std::to_string(us) + " * interval '1 microsecond'";
-}
-
-std::string interval(int64_t us)
-{
-    return us < 0 ? "NULL" : std::to_string(us) + " * interval '1 microsecond'";
-}
-
-std::string token_text(const Token& token)
-{
-    const auto at = real.find(token);
-    return "'" + (at != real.end() ? at->second : "00000000-0000-0000-0000-00000000ffff") + "'";
-}
-
-std::string in_us(const std::string& name)
-{
-    return "(extract(epoch FROM " + name + ") * 1000000)::int8";
-}
-
 std::string sql_of(const Question& q)
 {
-    const std::string node = q.wish.any ? "NULL" : std::to_string(q.wish.node);
-    const std::string top = q.wish.has_max_node ? std::to_string(q.wish.max_node) : "NULL";
-    switch (q.kind) {
-    case Question::acquire:
-        return "SELECT node, token, " + in_us("lease_start") + ", " + in_us("lease_end") +
-               " FROM flakeid.lease_acquire('" + q.realm + "', '" + q.holder + "', " +
-               interval(q.wish.ttl_us) + ", " + node + ", " + top + ")";
-    case Question::renew:
-        return "SELECT " +
-               in_us("flakeid.lease_renew(" + token_text(q.token) + ", " + interval(q.wish.ttl_us) +
-                     ", " + moment(q.has_moment, q.moment_us) + ")");
-    case Question::release:
-        return "SELECT " + in_us("flakeid.lease_release(" + token_text(q.token) + ", " +
-                                 moment(q.has_moment, q.moment_us) + ")");
-    case Question::set_realm:
-        return "SELECT flakeid.lease_realm_set('" + q.realm + "', " +
-               std::to_string(q.settings.nodes) + ", '" + std::to_string(q.settings.max_ttl_s) +
-               " s', '" + std::to_string(q.settings.max_skew_s) + " s')";
-    case Question::revoke:
-        return "SELECT flakeid.lease_revoke('" + q.realm + "', " + node + ")";
-    case Question::begin_rest:
-        return "SELECT flakeid.lease_begin_rest()";
-    case Question::end_rest:
-        return "SELECT flakeid.lease_end_rest()";
-    case Question::repair_clock:
-        return "SELECT flakeid.lease_repair_clock()";
-    case Question::restored:
-        return "SELECT flakeid.restore('lease hold', " + std::to_string(q.moment_us) + ")";
-    case Question::hold_realm:
-        return "SELECT FROM flakeid.lease_realm WHERE realm = '" + q.realm + "' FOR UPDATE";
-    case Question::functions:
-        break;
-    }
-    return "SELECT";
-}
-
-const char* words_of(LeaseRefusal refusal)
-{
-    switch (refusal) {
-    case LeaseRefusal::none:
-        break;
-    case LeaseRefusal::no_holder:
-        return "needs the name of its holder";
-    case LeaseRefusal::bad_max_node:
-        return "max_node";
-    case LeaseRefusal::no_realm:
-        return "there is no realm";
-    case LeaseRefusal::bad_length:
-        return "a lease cannot last";
-    case LeaseRefusal::rests:
-        return "hands out no leases before";
-    case LeaseRefusal::out_of_range:
-        return "is out of range for realm";
-    case LeaseRefusal::in_use:
-        return "is not free before";
-    case LeaseRefusal::all_leased:
-        return "are leased";
-    case LeaseRefusal::unknown:
-        return "does not know this lease";
-    case LeaseRefusal::other_lease:
-        return "has ended";
-    case LeaseRefusal::ended:
-        return "ended at";
-    case LeaseRefusal::too_soon:
-        return "ends too soon to be renewed";
-    case LeaseRefusal::outside:
-        return "lies outside the lease";
-    }
-    return "";
+    const auto at = real.find(q.token);
+    return sql_of(q, at != real.end() ? at->second : "00000000-0000-0000-0000-00000000ffff");
 }
 
 void send(PGconn* connection, const std::string& sql)
@@ -386,7 +293,10 @@ Question any_question()
     q.wish.has_max_node = dice.one_in(2);
     q.wish.max_node = static_cast<int32_t>(dice.between(dice.one_in(20) ? -1 : 0, 7));
     const int64_t kind = dice.below(100);
-    if (kind < 40) {
+    // Of two leases that were acquired at the same moment either may go from the history first.
+    const int64_t now_us = std::max<int64_t>(database.wall_us, database.clock.clock_us);
+    if (kind < 40 && now_us != acquired_us) {
+        acquired_us = now_us;
         q.kind = Question::acquire;
         const uint64_t number = static_cast<uint64_t>(calls) + 1000;
         memcpy(q.token.data(), &number, sizeof number);
