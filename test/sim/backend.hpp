@@ -49,6 +49,9 @@ void let_go_of_contents();
 void let_go_of_all();
 void nothing_is_held(const char* what); // else a rule is broken
 
+// G6: a wait ends within a minute; then what is waited for is looked at again.
+void must_end(int events, long timeout_ms);
+
 // ---- Memory (server.cpp)
 void* take_memory(Server& server, size_t size);
 

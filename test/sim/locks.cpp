@@ -83,6 +83,15 @@ void let_go_of_all()
     }
 }
 
+void must_end(int events, long timeout_ms)
+{
+    constexpr long longest_ms = minute / ms;
+    if ((events & WL_TIMEOUT) == 0 || timeout_ms < 0 || timeout_ms > longest_ms) {
+        tell("%ld ms", (events & WL_TIMEOUT) == 0 ? -1 : timeout_ms);
+        broken_for_good("a wait has no end soon");
+    }
+}
+
 } // namespace sim
 
 using namespace sim;
@@ -143,10 +152,8 @@ int s_lock(volatile slock_t* lock, const char*, int, const char*)
 int WaitLatch(Latch* latch, int events, long timeout_ms, uint32)
 {
     nothing_is_held("a wait");
-    if ((events & WL_TIMEOUT) != 0 && timeout_ms < 0) {
-        broken_for_good("a wait has no end: its length is negative");
-    }
-    const int64_t until = (events & WL_TIMEOUT) != 0 ? true_us + timeout_ms * ms : never;
+    must_end(events, timeout_ms);
+    const int64_t until = true_us + timeout_ms * ms;
     while (!latch->is_set && true_us < until) {
         sleep_until(until);
     }

@@ -2,6 +2,7 @@
 // src/remote asks it, and no more.
 #include "leases/truth.hpp"
 
+#include "backend.hpp"
 #include "checker.hpp"
 
 extern "C" {
@@ -425,9 +426,7 @@ const char* gai_strerror(int)
 // ---- Waits
 int WaitLatchOrSocket(Latch* latch, int events, pgsocket socket, long timeout_ms, uint32)
 {
-    if ((events & WL_TIMEOUT) == 0 || timeout_ms < 0) {
-        broken_for_good("a wait has no end: its length is negative");
-    }
+    must_end(events, timeout_ms);
     const auto found = connections.find(socket);
     if (found == connections.end() || !found->second.open_here) {
         broken_for_good("a connection that is closed is waited for");

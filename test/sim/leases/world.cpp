@@ -83,6 +83,7 @@ void make_world(uint64_t seed, const char* letters)
     truth_begins();
     lives.clear();
     set_backs = polls = 0;
+    on_log = no_false_alarm;
     faults = Faults{};
     next_look = true_us;
     member_count = static_cast<int>(choice.between(2, 4));
