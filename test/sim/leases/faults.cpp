@@ -376,10 +376,10 @@ const std::vector<StepKind> lease_steps = {
     {"a connection is cut", 'U', 12, step_cut_connection},
     {"the coordinator crashes", 'C', 8, step_host_crash},
     {"the coordinator's clock is set", 'k', 10, step_host_clock},
-    {"the coordinator's clock runs ahead", 'A', 2, step_host_ahead},
+    {"the coordinator's clock runs ahead", 'A', 4, step_host_ahead},
     {"a failover", 'O', 6, step_failover},
     {"two coordinators", 'Y', 2, step_split},
-    {"a dump is restored", 'B', 3, step_dump},
+    {"a dump is restored", 'B', 8, step_dump},
     {"a transaction is left open", 'T', 8, step_open_transaction},
     {"a synchronous standby is lost", 'S', 6, step_lose_standby},
 };
