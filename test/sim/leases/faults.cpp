@@ -77,6 +77,7 @@ void all_is_well()
         network.cut_off_until[i] = 0;
         network.unreachable[i] = -1;
         stop_all_of(servers[i], 0);
+        members[i].still_until = 0;
         set_clock(servers[i], chance.between(-500 * ms, 500 * ms));
         members[i].harmless = false;
     }
@@ -159,6 +160,7 @@ void step_stand_still()
     still_happened();
     const int number = any_member();
     const int64_t us = chance.below(chance.one_in(3) ? 100 * second : 3 * second);
+    members[number].still_until = std::max(members[number].still_until, true_us + us);
     Process* worker = lease_worker(servers[number]);
     if (worker != nullptr && chance.one_in(2)) {
         note("the lease worker of server %lld stands still for %lld us", number, us);
@@ -343,7 +345,7 @@ void step_open_transaction()
         q.holder = "somebody";
         q.wish.named = true;
         q.wish.any = chance.one_in(2);
-        q.wish.node = first_fixed + static_cast<int32_t>(any_member());
+        q.wish.node = first_fixed + 2 * static_cast<int32_t>(any_member());
         q.wish.ttl_us = 60 * second;
         const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
         faults.transaction_open_until = std::max(faults.transaction_open_until, true_us + us);

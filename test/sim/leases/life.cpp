@@ -11,13 +11,13 @@
 namespace sim {
 
 int64_t next_look;
-Reached lease_renewed(0, "a renewal");
 
 namespace {
 
 constexpr int64_t harmless_bound_us = 10 * second; // after a start, when nothing else is wrong
 constexpr int64_t look_every_us = 500 * ms;
 
+Reached lease_renewed(0, "a renewal");
 Reached lost_happened('U', "an answer was lost");
 Reached twice_happened('2', "a question was asked twice");
 
@@ -39,8 +39,9 @@ void serve_until_now(int number, const DrawingSession& one)
     const auto lease = row == tables.nodes.end() || !row->second.leased
                            ? tables.history.end()
                            : tables.history.find(row->second.token);
+    // A stop gives the node back, unless something else is wrong.
     const bool its_own =
-        !member.any && lease != tables.history.end() &&
+        !member.any && (member.crashed || !alone) && lease != tables.history.end() &&
         lease->second.holder.find("db-" + std::to_string(number)) != std::string::npos;
     bool taken = false;
     for (int i = 0; i < member_count && !member.any && lease != tables.history.end(); i++) {
@@ -66,6 +67,13 @@ void serve_until_now(int number, const DrawingSession& one)
 }
 
 } // namespace
+
+void expect_no_answers()
+{
+    lease_renewed();
+    lost_happened();
+    twice_happened();
+}
 
 void look()
 {

@@ -8,6 +8,8 @@
 #include "leases/worker_process.hpp"
 #include "world.hpp"
 
+#include <algorithm>
+
 namespace sim {
 
 Member members[most_servers];
@@ -187,6 +189,7 @@ void set_clock(Server& server, int64_t ahead_us)
 void crash_member(int number, int64_t down_us, bool harmless)
 {
     note("server %lld crashes", number);
+    members[number].crashed = true;
     end_member(number, crashed(servers[number]), down_us, harmless);
 }
 
@@ -215,12 +218,12 @@ void attend_stop(int number)
     for (int i = 0; i < world.session_count; i++) {
         alive = alive || member.sessions[i].process != nullptr;
     }
-    if (alive && true_us - member.stopped_since > 60 * second) {
+    if (alive && true_us - std::max(member.stopped_since, member.still_until) > 60 * second) {
         broken("a stop does not end");
     }
     if (!alive) {
         note("server %lld has stopped", number);
-        member.stopping = false;
+        member.stopping = member.crashed = false;
         end_member(number, replayed(s, s.inserted), chance.below(2 * second), member.harmless);
     }
 }

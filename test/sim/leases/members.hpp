@@ -20,7 +20,9 @@ struct Member {
     int32_t node = 0;
     int64_t started_us = 0;
     int64_t stopped_since = 0;
-    bool harmless = false; // it was only started again
+    int64_t still_until = 0; // it, or its lease worker, stands still
+    bool harmless = false;   // it was only started again
+    bool crashed = false;    // in its last life
     DrawingSession sessions[most_sessions];
 };
 extern Member members[most_servers]; // the first member_count of them

@@ -23,6 +23,7 @@ const std::vector<Feature> features = {
     {'K', "clocks of servers are set"},
     {'W', "the library is preloaded"},
     {'I', "idle sessions"},
+    {'G', "spans of nodes"},
     {'R', "settings are reloaded"},
     {'D', "messages are late"},
     {'U', "answers are lost, connections cut"},
@@ -93,16 +94,19 @@ void make_world(uint64_t seed, const char* letters)
         network.quickest_trip_us = 500 * ms;
         network.slowest_trip_us = 800 * ms;
         id_drawn(); // there may be none, as things are
-        lease_renewed();
+        expect_no_answers();
     }
     network.trips = static_cast<int>(choice.between(2, 5));
     start_host(hosts[0]);
     for (int i = 0; i < member_count; i++) {
         const bool preload = world.has('W') && choice.one_in(2);
         const bool any = choice.one_in(2);
-        const int32_t node = first_fixed + i;
+        const int32_t node = first_fixed + 2 * i;
+        const bool span = world.has('G') && choice.one_in(2);
+        const std::string fixed =
+            std::to_string(node) + (span ? "-" + std::to_string(node + 1) : "");
         make_member(i, any, node, preload,
-                    {{"flakeid.node", any ? "auto" : std::to_string(node)},
+                    {{"flakeid.node", any ? "auto" : fixed},
                      {"flakeid.layout", layout_text},
                      {"flakeid.coordinator", connection_string()},
                      {"flakeid.lease_ttl", std::to_string(ttl_s)}});
