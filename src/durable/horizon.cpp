@@ -134,10 +134,13 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
-                stamp = raised_stamp(stamp, known[kind], floor[kind]);
                 if (loaded) {
                     raise_stamp(&horizon->floor[kind], floor[kind]);
+                    pg_memory_barrier();
                 }
+                // Whoever has a bound that was published meanwhile may not have seen the floor.
+                const Stamp latest = std::max(known[kind], published_bound(horizon, kind));
+                stamp = raised_stamp(stamp, latest, floor[kind]);
             }
             Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
             take_stamp(&durable.stamped, kind, stamp);

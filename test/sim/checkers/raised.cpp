@@ -41,6 +41,9 @@ void past_raised(const Id& id)
 {
     if (id.generator.layout.back_bits == 0 &&
         word_start_us(id.generator, id.word) <= id.raised_before) {
+        tell("id %llx of %.6f, raised to %.6f", static_cast<unsigned long long>(id.raw),
+             static_cast<double>(word_start_us(id.generator, id.word)) / 1e6,
+             static_cast<double>(id.raised_before) / 1e6);
         broken("an id that was drawn after a raise lies below it");
     }
 }
