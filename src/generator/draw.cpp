@@ -312,6 +312,9 @@ Draw draw(Generator& g, Want want)
             }
             return d;
         }
+        if (g.pinned != never_pinned) {
+            g.pinned = 0; // the next attempt leads to a lower word if the clock is set back now
+        }
         step_aside(g);
     }
 }
