@@ -111,6 +111,14 @@ constexpr int64_t apart_us(int64_t now_us, int64_t reach_us)
     return now_us + (reach_us > least_reach_us ? reach_us : least_reach_us) + allowed_behind_us;
 }
 
+// The stamp, but no further ahead of the clock than ids are stamped. Whoever takes a lost server's
+// place begins past apart_us() and so past the result, however far that server's horizon reached.
+constexpr Stamp within_reach(Stamp stamp, int64_t now_us, int64_t max_ahead_us)
+{
+    const int64_t reached_us = now_us + max_ahead_us;
+    return stamp_us(stamp) > reached_us ? stamp_of(stamp_back(stamp), reached_us) : stamp;
+}
+
 // Where ids begin after a start: past `stamp` of their kind (never 0), and never before `least_us`
 // whatever their back count.
 struct Floors {

@@ -2,6 +2,7 @@
 
 #include "server/clock.hpp"
 #include "core/settled.hpp"
+#include "durable/server_horizon.hpp"
 #include "server/shared.hpp"
 
 extern "C" {
@@ -55,10 +56,13 @@ static_assert(is_plain<Lowest>);
 
 // Takes in what has not been drawn yet. A node that draws less than others is skipped to where they
 // are.
-void take_undrawn(Lowest& lowest)
+void take_undrawn(Lowest& lowest, int64_t now_us)
 {
     const Generator& g = lowest.g;
-    const Word begun = last_word_at(g, begun_after(g.horizon, g.kind));
+    // A mark further ahead than any id would not outlive a failover or a copy.
+    const Stamp begun_stamp =
+        within_reach(begun_after(g.horizon, g.kind), now_us, settings.max_ahead_us);
+    const Word begun = last_word_at(g, begun_stamp);
     Word furthest = no_word;
     int nodes = 0;
     Word first = highest_word;
@@ -286,13 +290,16 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
                 errmsg("the snapshot is from before this server's promotion"),
                 errhint("Begin a new transaction."));
     }
-    refresh_limits(g, wall_us());
+    const int64_t now_us = wall_us();
+    refresh_limits(g, now_us);
     Pins& pins = *pins_begin();
     uint32_t count;
     Lowest lowest{g, slot_key(g.layout, 0), taken_slots(&count), PG_INT64_MAX};
-    take_undrawn(lowest);
-    // Other databases may drive the word further than ids of this one are kept from coming again.
-    const Word kept = last_word_at(g, kept_stamp(g.horizon, g.kind));
+    take_undrawn(lowest, now_us);
+    // Other databases may drive the word further than ids of this one are kept from coming again,
+    // and its row may be written further than the file of the server, which a copy may share.
+    const Word kept =
+        last_word_at(g, std::min(kept_stamp(g.horizon, g.kind), server_bound(g.kind)));
     lowest.take(kept == highest_word ? kept : kept + 1, 0);
     pg_atomic_fetch_add_u64(&pins.polls, 1);
     pg_memory_barrier();

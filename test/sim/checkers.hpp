@@ -15,11 +15,19 @@ extern const char* const start_names[];
 
 struct Life {
     Start how;
-    int64_t behind;      // how far its clock was behind the latest moment it ever showed, at most
+    int64_t behind;      // how far its clock was behind the latest moment it ever showed, at most,
+                         // until it made its first id
     bool older_back;     // its row counts fewer set-backs than the one before it
+    bool made_ids;
     int64_t least_reach; // the least max_ahead of those who looked at it; never: nobody did
 };
 constexpr int64_t longest_max_ahead = 5 * second;
+
+// Another server may have gone on from the same files.
+constexpr bool took_a_place(Start how)
+{
+    return how == Start::put_back || how == Start::copied || how == Start::promoted;
+}
 
 // What a copy's or standby's clock may be behind (doc/guarantees.md).
 constexpr int64_t clock_may_lag = longest_max_ahead - 2 * second;
@@ -87,8 +95,7 @@ void no_false_alarm(Server& server, const char* message);
 
 // An id was drawn; a mark was answered for the layout from a snapshot.
 void settled_drawn(const Id& id);
-void settled_answered(int database, int layout, int64_t mark, bool above_horizon,
-                      const SnapshotData& snapshot);
+void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot);
 void settled_life_begins();
 void settled_begins();
 

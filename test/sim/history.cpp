@@ -34,7 +34,7 @@ void history_begins()
 
 void life_begins(Start how, int64_t behind, bool older_back)
 {
-    lives.push_back({how, behind, older_back, never});
+    lives.push_back({how, behind, older_back, false, never});
     rising_life_begins();
     settled_life_begins();
     raised_life_begins(how);
@@ -55,6 +55,7 @@ uint64_t ids_handed_out()
 void id_is_handed_out(const Id& id)
 {
     handed_out++;
+    lives.back().made_ids = true;
     note_run("ids %llx to %llx of database %lld, layout %lld", static_cast<int64_t>(id.raw),
              static_cast<int64_t>(MyDatabaseId - first_database), id.layout);
     never_twice(id);

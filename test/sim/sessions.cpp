@@ -209,12 +209,8 @@ void poll()
     polls++;
     was_polled();
     const int database = my_database();
-    const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
-    const int64_t mark_us = g.layout.epoch_us + (mark >> g.layout.time_shift) * g.layout.tick_us;
-    const bool above =
-        mark_us > stamp_us(flakeid::stamp_of_number(durable.stamped.stamp[flakeid::plain_horizon]));
     note("mark %llx of database %lld, layout %lld", mark, database, my_layout);
-    settled_answered(database, my_layout, mark, above, snapshot);
+    settled_answered(database, my_layout, mark, snapshot);
 }
 
 // What the session does in one transaction.

@@ -3,6 +3,7 @@
 #include "checkers.hpp"
 #include "server/clock.hpp"
 #include "durable/durable.hpp"
+#include "durable/server_horizon.hpp"
 #include "sessions.hpp"
 
 #include <algorithm>
@@ -77,6 +78,7 @@ void set_back(int64_t us)
     if (clock.still_at >= 0) {
         return;
     }
+    (void)behind(); // time may have passed since anybody looked
     clock.offset -= us;
     set_backs++;
     set_back_happened();
@@ -98,13 +100,15 @@ bool counts_fewer(const Directory& directory, const Directory& before)
     return false;
 }
 
-// Each database that has no state gets what CREATE EXTENSION makes.
+// Each database gets what CREATE EXTENSION makes, and the server its file.
 void create_extension()
 {
     Server& s = here();
     become_backend(most_backends - 1, 0, {});
+    load_library();
     flakeid::Durable durable{};
     durable.format = flakeid::durable_format;
+    durable.origin = flakeid::server_origin(false);
     for (int i = 0; i < s.database_count; i++) {
         StateFile& file = s.base.databases[i].files[0];
         file.number = 1000 + static_cast<Oid>(i);
@@ -145,8 +149,7 @@ void start(Start how, Directory directory)
     if (world.has('K') && chance.one_in(3)) {
         set_back(chance.below(4 * second));
     }
-    const bool elsewhere = how == Start::copied || how == Start::promoted || how == Start::put_back;
-    if (elsewhere && behind() > 2900 * ms) {
+    if (took_a_place(how) && behind() > 2900 * ms) {
         s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
     }
     life_begins(how, behind(), older_back);
@@ -395,7 +398,6 @@ void make_world(uint64_t seed, const char* letters)
     s.configuration["flakeid.node"] = world.has('N') ? "0-1" : "0";
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;
-    s.failing_writes = world.has('I') ? 20 : 0;
     s.machine = ++next_machine;
     chance = Random(mix(seed, 2));
     steps_begin(server_steps);
@@ -412,6 +414,8 @@ void make_world(uint64_t seed, const char* letters)
     while (process.alive) {
         run(process);
     }
+    s.base.files = s.now.files;
+    s.failing_writes = world.has('I') ? 20 : 0;
     start(Start::first, s.base);
 }
 
@@ -428,7 +432,9 @@ void run_step(uint64_t number)
 void run_turns(int64_t turns, int64_t until)
 {
     while (turns-- > 0 && true_us < until && !server().panicked && run_somebody(until)) {
-        lives.back().behind = std::max(lives.back().behind, behind());
+        if (!lives.back().made_ids) {
+            lives.back().behind = std::max(lives.back().behind, behind());
+        }
     }
     if (until != never) {
         true_us = std::max(true_us, until);

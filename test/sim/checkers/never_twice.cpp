@@ -8,11 +8,14 @@ namespace sim {
 const char* kind_of_lives(size_t first, size_t last)
 {
     int64_t behind = 0;
-    bool put_back = false, moved = false, modest = false, older_back = false;
+    bool put_back = false, moved = false, modest = false, older_back = false,
+         waits = false;
     for (size_t i = first + 1; i <= last; i++) {
         put_back = put_back || lives[i].how == Start::put_back;
         moved = moved || lives[i].how == Start::copied || lives[i].how == Start::promoted;
-        behind = std::max(behind, lives[i].behind);
+        // Until it makes its first id, a server that took another's place may be corrected.
+        waits = took_a_place(lives[i].how) || (waits && !lives[i - 1].made_ids);
+        behind = std::max(behind, waits ? lives[i].behind : 0);
         modest = modest || lives[i].least_reach < longest_max_ahead;
         older_back = older_back || lives[i].older_back;
     }
@@ -40,6 +43,10 @@ IdMap<Owner> owners;
 // The kind of a repeat, from what lies between the two ids: the most special circumstance first.
 const char* kind_of(const Owner& a, const Owner& b)
 {
+    const char* kind = kind_of_lives(a.life, b.life);
+    if (kind == beyond_promise) {
+        return kind;
+    }
     const flakeid::Layout& of_a = layouts[a.layout].layout;
     const flakeid::Layout& of_b = layouts[b.layout].layout;
     if (of_a.tick_us != of_b.tick_us) {
@@ -48,9 +55,7 @@ const char* kind_of(const Owner& a, const Owner& b)
     if ((of_a.back_bits > 0) != (of_b.back_bits > 0)) {
         return "2: a plain layout and one with back";
     }
-    const char* kind = kind_of_lives(a.life, b.life);
-    if (a.life != b.life && a.database != b.database && !is_numbered(kind) &&
-        kind != beyond_promise) {
+    if (a.life != b.life && a.database != b.database && !is_numbered(kind)) {
         return "1: two databases and a restart";
     }
     return kind;

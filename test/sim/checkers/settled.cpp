@@ -4,6 +4,7 @@
 #include "core/settled.hpp"
 #include "sessions.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace sim {
@@ -18,10 +19,19 @@ struct Drawn {
 std::map<uint64_t, Drawn> unsettled[layout_count]; // of this life
 struct Best {
     int64_t mark = 0;
-    bool above_horizon = false; // of its database, when it was given
     size_t life = 0;
 };
 Best best[most_databases][layout_count]; // that was ever answered
+
+// A count of set-backs stands above the time in such ids. A copy or a standby that does not know of
+// a set-back yet goes on with a lower count: what it makes lies below marks from after the
+// set-back, and nothing can tell it. doc/polling.md says that such a mark ends there.
+bool counts_fewer(const Id& id, size_t life_of_mark)
+{
+    return id.generator.layout.back_bits > 0 &&
+           std::any_of(lives.begin() + static_cast<ptrdiff_t>(life_of_mark) + 1, lives.end(),
+                       [](const Life& life) { return life.older_back; });
+}
 
 } // namespace
 
@@ -58,13 +68,10 @@ void settled_drawn(const Id& id)
         tell("id %llx, mark %llx, of life %zu", static_cast<unsigned long long>(id.raw),
              static_cast<unsigned long long>(b.mark), b.life);
         const char* kind = kind_of_lives(b.life, lives.size() - 1);
-        if (b.above_horizon && b.life < lives.size() - 1 && kind[0] != '3') {
-            kind = "7: the mark lay above the horizon";
-        }
         if (b.life == lives.size() - 1 && raise_began(database)) {
             kind = while_raised;
         }
-        if (kind == beyond_promise) {
+        if (kind == beyond_promise || counts_fewer(id, b.life)) {
             forget_told();
         } else {
             tell(", %s", kind);
@@ -76,8 +83,7 @@ void settled_drawn(const Id& id)
     unsettled[id.layout][id.raw] = {database, id.transaction};
 }
 
-void settled_answered(int database, int layout, int64_t mark, bool above_horizon,
-                      const SnapshotData& snapshot)
+void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot)
 {
     auto& ids = unsettled[layout];
     for (auto at = ids.begin(); at != ids.end() && static_cast<int64_t>(at->first) < mark;) {
@@ -107,7 +113,7 @@ void settled_answered(int database, int layout, int64_t mark, bool above_horizon
     }
     Best& b = best[database][layout];
     if (mark >= b.mark) {
-        b = {mark, above_horizon, lives.size() - 1};
+        b = {mark, lives.size() - 1};
     }
 }
 
