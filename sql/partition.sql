@@ -406,7 +406,7 @@ CREATE TABLE hidden (id flake_sealed PRIMARY KEY DEFAULT flake_next(), n int);
 INSERT INTO hidden SELECT FROM generate_series(1, 100);
 CALL flakeid.partition('hidden', '1 day', ahead => 2);
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION flake_seal(bigint), flake_unseal(flake_sealed), flake_decrypt(bigint) TO regress_flakeid_owner;
+GRANT EXECUTE ON FUNCTION flake_seal(bigint), flake_unseal(flake_sealed), flake_in_range(flake_sealed, tstzrange) TO regress_flakeid_owner;
 SET ROLE regress_flakeid_owner;
 CALL flakeid.partition('hidden', '1 day', ahead => 3);
 CREATE TABLE hidden_default PARTITION OF hidden DEFAULT;

@@ -17,7 +17,7 @@ SELECT pg_temp.raised($$SELECT '0000000000000'::flake_sealed$$);
 SELECT pg_temp.raised($$SELECT flake_seal(5)::text$$);
 SELECT flake_unseal(flake_seal(5)), flake_seal(5) = flake_seal(6) AS equal, pg_column_size(flake_seal(5));
 
--- What the public Randflake libraries print, padded, and back; each row has a secret of its own.
+-- What the public Randflake libraries print under the key for programs, padded, and back; each row has a secret of its own.
 CREATE TABLE known (secret_hex text, unix_seconds bigint, node int, sequence int, raw_id bigint, encrypted_id bigint, base32hex text);
 \set file :abs_srcdir '/test/vectors/randflake.csv'
 COPY known FROM :'file' (FORMAT csv, HEADER);
@@ -25,14 +25,19 @@ CREATE TABLE wrong (LIKE known, sealed text);
 DO $$
 DECLARE
     k known;
+    key bytea;
+    right_id bigint;
     right_text text;
 BEGIN
     FOR k IN TABLE known LOOP
         PERFORM set_config('flakeid.secret_file', pg_temp.secret_file(k.secret_hex), false);
         PERFORM flakeid.accept_secret();
-        right_text := lpad(k.base32hex, 13, '0');
+        key := flakeid.sealed_key();
+        right_id := flake_encrypt(k.raw_id, key);
+        right_text := lpad(flake_to_text(right_id, 'base32hex'), 13, '0');
         IF (flake_seal(k.raw_id)::text, flake_unseal(right_text)::bigint, flake_unseal(upper(right_text COLLATE "C"))::bigint, flake_sealed_send(flake_seal(k.raw_id)))
-                IS DISTINCT FROM (right_text, k.raw_id, k.raw_id, int8send(k.encrypted_id)) THEN
+                IS DISTINCT FROM (right_text, k.raw_id, k.raw_id, int8send(right_id))
+                OR (key = decode(k.secret_hex, 'hex')) OR right_id = k.encrypted_id THEN
             INSERT INTO wrong SELECT k.*, flake_seal(k.raw_id);
         END IF;
     END LOOP;
@@ -40,6 +45,27 @@ END $$;
 SELECT count(*) >= 200 AS many FROM known;
 SELECT * FROM wrong;
 DROP TABLE known, wrong;
+
+-- The key for programs is what HMAC-SHA-256 makes of the secret and of the number.
+CREATE TABLE known (secret_hex text, number int, key_hex text);
+\set file :abs_srcdir '/test/vectors/sealed_key.csv'
+COPY known FROM :'file' (FORMAT csv, HEADER);
+CREATE TABLE wrong (LIKE known, key bytea);
+DO $$
+DECLARE
+    k record;
+BEGIN
+    FOR k IN SELECT secret_hex, string_agg(number || ' ' || secret_hex, E'\n') AS file, array_agg(key_hex ORDER BY number) AS keys FROM known GROUP BY 1 LOOP
+        PERFORM set_config('flakeid.secret_file', pg_temp.secret_file(k.file), false);
+        PERFORM flakeid.accept_secret();
+        INSERT INTO wrong SELECT k.secret_hex, n, k.keys[n + 1], flakeid.sealed_key(n) FROM generate_series(0, 15) AS n
+            WHERE flakeid.sealed_key(n) IS DISTINCT FROM decode(k.keys[n + 1], 'hex');
+    END LOOP;
+END $$;
+SELECT count(*), count(DISTINCT key_hex) FROM known;
+SELECT * FROM wrong;
+DROP TABLE known, wrong;
+SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT flakeid.sealed_key(16)', 'SELECT flakeid.sealed_key(-1)']) AS statement;
 SELECT pg_temp.remove_secret_files();
 
 -- From here on one secret
@@ -204,7 +230,24 @@ SELECT pg_temp.raised(statement) FROM unnest(ARRAY['ALTER TABLE own ALTER id TYP
 INSERT INTO own (id, f) SELECT id, 5 FROM orders WHERE n > 2000;
 SELECT pg_temp.raised('ALTER TABLE own ALTER f TYPE flake_sealed');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION flake_seal(bigint), flake_unseal(flake_sealed), flake_decrypt(bigint) TO regress_flakeid_user;
+-- Who may use the cipher unseals nothing, finds nothing by time, and makes no sealed text: its key is another one.
+GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
+    flakeid.repair_horizon(bool), flakeid.accept_clock() TO regress_flakeid_user;
+SET ROLE regress_flakeid_user;
+SELECT flake_decrypt(flake_from_text(id::text, 'base32hex')) BETWEEN flake_floor('2020-01-01Z') AND flake_ceil('2100-01-01Z') AS unsealed FROM orders WHERE n = 500;
+SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT count(*) FROM orders WHERE id <@ tstzrange(''2025-01-01Z'', NULL)',
+    'SELECT flake_unseal(id) FROM orders', 'SELECT flakeid.sealed_key()', 'SELECT flakeid.accept_secret()',
+    'SELECT flakeid.raise_horizon(now())', 'SELECT flakeid.repair_horizon()', 'SELECT flakeid.accept_clock()']) AS statement;
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
+    flakeid.repair_horizon(bool), flakeid.accept_clock() FROM regress_flakeid_user;
+-- Who may find them by time does not unseal either.
+GRANT EXECUTE ON FUNCTION flake_in_range(flake_sealed, tstzrange) TO regress_flakeid_user;
+SET ROLE regress_flakeid_user;
+SELECT count(*) FROM orders WHERE id <@ tstzrange('2025-01-01Z', NULL) AND n > 2000;
+SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT flake_unseal(id) FROM orders', 'SELECT flake_decrypt(5)', 'SELECT flakeid.sealed_key()']) AS statement;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION flake_seal(bigint), flake_unseal(flake_sealed) TO regress_flakeid_user;
 SET ROLE regress_flakeid_user;
 SELECT flake_node(id::flake), flake_timestamp(flake_unseal(id)) > '2026-01-01Z' AS now FROM orders WHERE n = 500;
 SELECT count(*) FROM orders WHERE id <@ tstzrange('2025-01-01Z', NULL) AND n > 2000;
@@ -237,6 +280,11 @@ SELECT split_part(pg_temp.raised('SELECT flake_encrypt(5)'), E'\n', 1);
 SET flakeid.secret_file = :'other_key';
 SELECT pg_temp.raised('SELECT min(id)::text FROM orders');
 DEALLOCATE ALL;
+-- No new secret is offered where one was used.
+SET flakeid.secret_file = '/regress_flakeid/secret';
+SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT min(id)::text FROM orders', 'SELECT flake_encrypt(5)']) AS statement;
+RESET flakeid.secret_file;
+SELECT pg_temp.raised('SELECT min(id)::text FROM orders');
 SET flakeid.secret_file = :'two_keys';
 
 -- The right to seal is asked at each call: a cast that a function of somebody with the right has made is in the cache of casts.

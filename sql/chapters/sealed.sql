@@ -51,6 +51,11 @@ CREATE FUNCTION flakeid.accept_secret() RETURNS void
 COMMENT ON FUNCTION flakeid.accept_secret() IS
     'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
 
+CREATE FUNCTION flakeid.sealed_key(n int4 DEFAULT 0) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_key' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.sealed_key(int4) IS
+    'the 16 bytes with which the public Randflake libraries read sealed ids of that key, and seal; they do not tell the secret';
+
 -- The casts from and to other types are for those who may seal and unseal. A text is read as it is
 -- everywhere, so that a driver may send one as text.
 CREATE CAST (flake AS flake_sealed) WITH FUNCTION flake_sealed(flake) AS ASSIGNMENT;
@@ -146,24 +151,24 @@ CREATE AGGREGATE max(flake_sealed) (
 COMMENT ON AGGREGATE min(flake_sealed) IS 'the earliest of all sealed ids';
 COMMENT ON AGGREGATE max(flake_sealed) IS 'the latest of all sealed ids';
 
--- Finding sealed ids by time: each of these asks for the right to look into ids.
+-- Finding sealed ids by time: each of these asks for EXECUTE on flake_in_range(flake_sealed, tstzrange).
 
 CREATE FUNCTION flake_sealed_range_floor(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange) IS
-    'lowest sealed id of flakeid.layout whose tick begins in the range; for who may call flake_decrypt(bigint)';
+    'lowest sealed id of flakeid.layout whose tick begins in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
 CREATE FUNCTION flake_sealed_range_ceil(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange) IS
-    'highest sealed id of flakeid.layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_decrypt(bigint)';
+    'highest sealed id of flakeid.layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_in_range(flake_sealed, tstzrange)';
 CREATE FUNCTION flake_sealed_range_floor(during tstzrange, layout text) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange, text) IS
-    'lowest sealed id of that layout whose tick begins in the range; for who may call flake_decrypt(bigint)';
+    'lowest sealed id of that layout whose tick begins in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
 CREATE FUNCTION flake_sealed_range_ceil(during tstzrange, layout text) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange, text) IS
-    'highest sealed id of that layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_decrypt(bigint)';
+    'highest sealed id of that layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_in_range(flake_sealed, tstzrange)';
 CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
@@ -172,7 +177,7 @@ CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange, layout text) R
     AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_in_range(flake_sealed, tstzrange, text) IS
-    'whether a sealed id of that layout was stamped in the range; for who may call flake_decrypt(bigint)';
+    'whether a sealed id of that layout was stamped in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
 CREATE FUNCTION flake_range_contains(during tstzrange, id flake_sealed) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
@@ -181,8 +186,8 @@ COMMENT ON FUNCTION flake_range_contains(tstzrange, flake_sealed) IS 'implementa
 CREATE OPERATOR <@ (LEFTARG = flake_sealed, RIGHTARG = tstzrange, FUNCTION = flake_in_range, COMMUTATOR = @>,
     RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
 COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS
-    'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
+    'the sealed id of flakeid.layout was stamped in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
 
 CREATE OPERATOR @> (LEFTARG = tstzrange, RIGHTARG = flake_sealed, FUNCTION = flake_range_contains, COMMUTATOR = <@,
     RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
-COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id of flakeid.layout was stamped in the range; for who may call flake_decrypt(bigint)';
+COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id of flakeid.layout was stamped in the range; for who may call flake_in_range(flake_sealed, tstzrange)';

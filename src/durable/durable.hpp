@@ -27,7 +27,7 @@ struct Durable {
     int64_t format;
     Stamped stamped;        // of this database
     Origin origin;          // of the server that wrote it
-    int64_t given;          // nothing yet
+    int64_t given;          // what was once set (given.hpp)
     int64_t lease_clock_us; // how far the clock of leases was
     int64_t lease_rest_us;  // since when nothing is handed out; 0: it is
     int64_t lease_origin;   // where leases were handed out; 0: nowhere

@@ -1,6 +1,7 @@
 #include "durable/fingerprints.hpp"
 
 #include "durable/durable.hpp"
+#include "server/extension.hpp"
 
 namespace flakeid {
 
@@ -38,7 +39,7 @@ int other_key(const Durable& durable, bool* complete)
     *complete = true;
     for (int number = 0; number < max_keys; number++) {
         const uint32_t known = durable_key_fingerprint(durable, number);
-        if (has_key(number) && known != short_fingerprint(expanded_secret.key[number])) {
+        if (has_key(number) && known != short_fingerprint(expanded_secret.sealed[number])) {
             if (known != 0) {
                 return number;
             }
@@ -70,7 +71,7 @@ void check_database_fingerprints()
             other = other_key(*now, &complete); // another session may have been here meanwhile
             for (int number = 0; number < max_keys && other < 0; number++) {
                 if (has_key(number)) {
-                    set_fingerprint(now, number, short_fingerprint(expanded_secret.key[number]));
+                    set_fingerprint(now, number, short_fingerprint(expanded_secret.sealed[number]));
                 }
             }
         });
@@ -91,9 +92,21 @@ uint32_t durable_key_fingerprint(const Durable& durable, int number)
     return static_cast<uint32_t>(cell >> (number % fingerprints_per_cell * 32));
 }
 
+bool sealed_before()
+{
+    Durable durable;
+    bool any = false;
+    if (durable_look(&durable)) {
+        for (const int64_t cell : durable.key_fingerprints) {
+            any = any || cell != 0;
+        }
+    }
+    return any;
+}
+
 void prepare_sealing()
 {
-    load_secret();
+    load_secret(sealed_before());
     check_database_fingerprints();
     expanded_secret.sealing = settings.generation;
     expanded_secret.read_at = PgReloadTime;
@@ -120,7 +133,7 @@ using namespace flakeid;
 // when they are next used.
 FLAKEID_FUNCTION(flakeid_accept_secret)
 {
-    (void)fcinfo;
+    require_superuser(fcinfo);
     if (RecoveryInProgress()) {
         ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
                 errmsg("cannot accept a secret during recovery"),
@@ -131,4 +144,25 @@ FLAKEID_FUNCTION(flakeid_accept_secret)
     });
     forget_key();
     PG_RETURN_VOID();
+}
+
+// The key of sealed ids that goes to programs outside.
+FLAKEID_FUNCTION(flakeid_sealed_key)
+{
+    require_superuser(fcinfo);
+    const int32_t number = PG_GETARG_INT32(0);
+    if (number < 0 || number >= max_keys) {
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("there is no key %d", number),
+                errhint("Keys have numbers from 0 to %d.", max_keys - 1));
+    }
+    const ExpandedSecret& secret = sealing_keys();
+    if (!has_key(number)) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("the secret has no key %d", number));
+    }
+    auto* bytes = static_cast<bytea*>(palloc(VARHDRSZ + sparx_key_bytes));
+    SET_VARSIZE(bytes, VARHDRSZ + sparx_key_bytes);
+    memcpy(VARDATA(bytes), secret.subkey[number], sparx_key_bytes);
+    PG_RETURN_BYTEA_P(bytes);
 }

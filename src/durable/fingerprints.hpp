@@ -14,6 +14,9 @@ extern "C" {
 
 namespace flakeid {
 
+// True when ids of this database were sealed, here or before a restore.
+bool sealed_before();
+
 // Loads the keys, or throws an error that says what is wrong with them.
 void prepare_sealing();
 

@@ -2,6 +2,7 @@
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
 #include "durable/horizon.hpp"
+#include "server/extension.hpp"
 #include "server/messages.hpp"
 #include "settings/node.hpp"
 #include "settings/settings.hpp"
@@ -10,6 +11,7 @@ using namespace flakeid;
 
 FLAKEID_FUNCTION(flakeid_raise_horizon)
 {
+    require_superuser(fcinfo);
     const TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);
     if (TIMESTAMP_NOT_FINITE(moment) || us_since_1970(moment) > last_stamp_us) {
         ereport(
@@ -22,6 +24,7 @@ FLAKEID_FUNCTION(flakeid_raise_horizon)
 
 FLAKEID_FUNCTION(flakeid_repair_horizon)
 {
+    require_superuser(fcinfo);
     require_good_settings();
     require_good_node();
     const NodeSpan span = configured_span(settings.layout);
@@ -35,7 +38,7 @@ FLAKEID_FUNCTION(flakeid_repair_horizon)
 
 FLAKEID_FUNCTION(flakeid_accept_clock)
 {
-    (void)fcinfo;
+    require_superuser(fcinfo);
     accept_clock();
     PG_RETURN_VOID();
 }

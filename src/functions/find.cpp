@@ -2,6 +2,7 @@
 // comparisons with them, so that indexes and partition pruning serve.
 #include "server/clock.hpp"
 #include "server/extension.hpp"
+#include "functions/right_to_look.hpp"
 #include "functions/reader.hpp"
 
 extern "C" {
@@ -196,10 +197,10 @@ bool contained(FunctionCallInfo fcinfo, int64_t id, RangeType* range)
     return ids.first <= id && id <= ids.last;
 }
 
-// When sealed ids were made is for those who may look into them.
+// When sealed ids were made is for those who may find them by time.
 void require_sealed_right(FunctionCallInfo fcinfo, int arg)
 {
-    require_decrypt_right(fcinfo, &any_reader_of(fcinfo, arg).checked, Looking::sealed);
+    require_right_to_look(fcinfo, &any_reader_of(fcinfo, arg).checked, Looking::sealed);
 }
 
 } // namespace

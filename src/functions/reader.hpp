@@ -1,6 +1,7 @@
 // The layout that a function reads ids with, decoded once per query.
 #pragma once
 
+#include "functions/right_to_look.hpp"
 #include "server/clock.hpp"
 #include "core/layout.hpp"
 #include "server/messages.hpp"
@@ -36,7 +37,7 @@ inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
 {
     Reader& reader = any_reader_of(fcinfo, arg);
     if (reader.layout.enciphered) {
-        require_decrypt_right(fcinfo, &reader.checked);
+        require_right_to_look(fcinfo, &reader.checked, Looking::enciphered);
     }
     return reader;
 }

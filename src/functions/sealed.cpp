@@ -36,10 +36,11 @@ bool may_be_replicated(uint64_t id)
 bool open_sealed(Sealed sealed, uint64_t* id, Node* context)
 {
     if (unlikely(secret_source() == SecretSource::none)) {
-        ereturn(
-            context, false,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("no secret is configured"),
-             errdetail("Sealed ids need a secret of 16 bytes."), errhint("%s", no_secret_hint())));
+        ereturn(context, false,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                 errmsg("no secret is configured"),
+                 errdetail("Sealed ids need a secret of 16 bytes."),
+                 errhint("%s", no_secret_hint(sealed_before()))));
     }
     const ExpandedSecret& secret = sealing_keys();
     if (!has_key(sealed.key)) {
@@ -49,7 +50,7 @@ bool open_sealed(Sealed sealed, uint64_t* id, Node* context)
                  errdetail("The sealed id was made with that key."),
                  errhint("Put the key back into the file that flakeid.secret_file names.")));
     }
-    *id = sparx_decrypt(secret.key[sealed.key], sealed.word);
+    *id = sparx_decrypt(secret.sealed[sealed.key], sealed.word);
     if (unlikely(IsLogicalWorker()) && !may_be_replicated(*id)) {
         ereturn(context, false,
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -65,7 +66,8 @@ bool open_sealed(Sealed sealed, uint64_t* id, Node* context)
 Sealed seal(int64_t id)
 {
     const ExpandedSecret& secret = sealing_keys();
-    return {secret.current, sparx_encrypt(secret.key[secret.current], static_cast<uint64_t>(id))};
+    return {secret.current,
+            sparx_encrypt(secret.sealed[secret.current], static_cast<uint64_t>(id))};
 }
 
 const char* reason_of(SealedStatus status, const char* text, size_t offset)

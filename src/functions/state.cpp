@@ -4,6 +4,7 @@
 #include "durable/durable.hpp"
 #include "functions/row.hpp"
 #include "server/messages.hpp"
+#include "durable/given.hpp"
 #include "durable/horizon.hpp"
 #include "durable/lease_clock.hpp"
 #include "durable/fingerprints.hpp"
@@ -23,6 +24,7 @@ namespace {
 constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
 constexpr char hold_name[] = "lease hold";
+constexpr char given_name[] = "node given";
 constexpr char key_name[] = "fingerprint of key %d";
 
 // True for the name of a key's fingerprint.
@@ -113,6 +115,7 @@ FLAKEID_FUNCTION(flakeid_dumped)
     row(plain_name, durable.stamped.latest_us);
     row(back_name, durable.stamped.stamp[back_horizon]);
     row(hold_name, durable.lease_hold_s);
+    row(given_name, durable.given);
     // They let one try guesses of a weak secret.
     const bool dumps_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_DATA);
     for (int number = 0; dumps_all && number < max_keys; number++) {
@@ -138,6 +141,8 @@ FLAKEID_FUNCTION(flakeid_restore)
         horizon_restore(back_horizon, stamp_argument(value, true));
     } else if (strcmp(name, hold_name) == 0) {
         lease_clock_restored(value);
+    } else if (strcmp(name, given_name) == 0) {
+        restore_given(value);
     } else if (is_key_name(name, &number)) {
         sealing_restore(number, fingerprint_argument(value));
     } else {

@@ -2,6 +2,7 @@
 
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
+#include "durable/given.hpp"
 #include "remote/connection_string.hpp"
 #include "core/settled.hpp"
 #include "settings/lease_settings.hpp"
@@ -212,6 +213,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         refuse_ids_of_settings(g);
     }
     g.horizon = horizon_attach();
+    remember_given();
     if (g.shape.has_back) {
         server_counted_by(counter_of(g.layout));
     }

@@ -4,6 +4,10 @@ extern "C" {
 #include "catalog/dependency.h"
 }
 
+extern "C" {
+#include "utils/regproc.h"
+}
+
 namespace flakeid {
 
 Oid function_beside(Oid function, const char* name, Oid argument, Oid second)
@@ -27,10 +31,17 @@ Oid function_beside(Oid function, const char* name, Oid argument, Oid second)
 
 const char* grant_line(Oid function, Oid user)
 {
-    return psprintf("GRANT EXECUTE ON FUNCTION %s.%s(bigint) TO %s;",
-                    quote_identifier(get_namespace_name(get_func_namespace(function))),
-                    quote_identifier(get_func_name(function)),
+    return psprintf("GRANT EXECUTE ON FUNCTION %s TO %s;", format_procedure_qualified(function),
                     quote_identifier(GetUserNameFromId(user, false)));
+}
+
+void require_superuser(FunctionCallInfo fcinfo)
+{
+    if (!superuser()) {
+        ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                errmsg("permission denied for function %s", get_func_name(fcinfo->flinfo->fn_oid)),
+                errdetail("Only superusers may call it, whatever was granted."));
+    }
 }
 
 } // namespace flakeid

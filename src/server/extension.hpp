@@ -48,8 +48,10 @@ void extension_row(Action action)
 Oid function_beside(Oid function, const char* name, Oid argument = InvalidOid,
                     Oid second = InvalidOid);
 
-// Returns the statement that gives a user that function, which has one bigint as its argument;
-// palloc'ed.
+// Returns the statement that gives a user that function; palloc'ed.
 const char* grant_line(Oid function, Oid user);
+
+// Throws an error unless a superuser calls, whatever was granted to whom.
+void require_superuser(FunctionCallInfo fcinfo);
 
 } // namespace flakeid

@@ -143,6 +143,7 @@ bool check_node(char** newval, void** extra, GucSource source)
     NodeSetting node{};
     node.by_default = source == PGC_S_DEFAULT;
     node.of_database = of_database_or_role(source);
+    node.of_all = source > PGC_S_DEFAULT && source <= PGC_S_DATABASE;
     node.set_by = GucSource_Names[source];
     const char* at = *newval;
     for (const NamedSource& named : named_sources) {
@@ -187,6 +188,16 @@ void node_init()
 void require_good_node()
 {
     require_good(early_node);
+}
+
+const char* node_text(NodeSource source, uint32_t first, uint32_t last)
+{
+    for (const NamedSource& named : named_sources) {
+        if (named.source == source) {
+            return named.name;
+        }
+    }
+    return first == last ? psprintf("%u", first) : psprintf("%u-%u", first, last);
 }
 
 NodeSpan configured_span(const Layout& layout)

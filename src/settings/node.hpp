@@ -16,6 +16,7 @@ struct NodeSetting {
     uint32_t last; // of a span, otherwise the same as first
     bool by_default;
     bool of_database;   // it was set with ALTER DATABASE or ALTER ROLE
+    bool of_all;        // it was set for all sessions of the server or database
     const char* set_by; // as pg_settings calls it
 };
 
@@ -25,6 +26,9 @@ void node_init();
 
 // An error when flakeid.node was not valid when the library was loaded.
 void require_good_node();
+
+// flakeid.node as it is to be written; palloc'ed or constant.
+const char* node_text(NodeSource source, uint32_t first, uint32_t last);
 
 // The nodes that flakeid.node stands for with this layout, or why it stands for none.
 struct NodeSpan {

@@ -4,6 +4,7 @@
 #include "server/extension.hpp"
 #include "server/messages.hpp"
 #include "server/shared.hpp"
+#include "settings/subkey.hpp"
 
 extern "C" {
 #include "common/hashfn.h"
@@ -45,6 +46,7 @@ char* secret_string;
 char* secret_file_string;
 
 const char* secret_file; // empty: none
+bool used_before;        // as load_secret() was told
 
 bool parse_secret(const char* text, size_t length, unsigned char* key, const char** reason)
 {
@@ -182,6 +184,14 @@ bool same_fingerprint(const char* file, int number, uint64_t fingerprint)
 
 constexpr size_t most_line = 2 * sparx_key_bytes + 4; // a number, a blank, a secret, a newline
 
+void take_key(int number, const unsigned char (&key)[sparx_key_bytes])
+{
+    sparx_expand(key, &expanded_secret.key[number]);
+    make_subkey(key, number, expanded_secret.subkey[number]);
+    sparx_expand(expanded_secret.subkey[number], &expanded_secret.sealed[number]);
+    expanded_secret.present |= 1u << number;
+}
+
 // Expands the keys of the text of a file, or says what is wrong with it. `named`: keys have
 // numbers.
 const char* expand_keys(const char* text, size_t length, bool* named)
@@ -200,8 +210,7 @@ const char* expand_keys(const char* text, size_t length, bool* named)
         unsigned char bytes[sparx_key_bytes];
         const KeyLine& found = file.lines[line];
         if (parse_secret(found.secret, found.length, bytes, &reason)) {
-            sparx_expand(bytes, &expanded_secret.key[found.key]);
-            expanded_secret.present |= 1u << found.key;
+            take_key(found.key, bytes);
         }
         wipe(bytes, sizeof bytes);
     }
@@ -211,11 +220,15 @@ const char* expand_keys(const char* text, size_t length, bool* named)
 
 [[noreturn]] void refuse_unreadable(int system_error, const char* message)
 {
-    refuse_file(system_error, message, "",
-                psprintf("Put the secret back, or correct flakeid.secret_file. A new secret cannot "
-                         "read ids made with the old one; for a new installation, as the user that "
-                         "runs the server: (umask 077; openssl rand -hex 16 > %s)",
-                         shell_word(secret_file)));
+    refuse_file(
+        system_error, message, "",
+        used_before
+            ? "Put the secret back, or correct flakeid.secret_file. Sealed ids of this database "
+              "were made with it, and a new one cannot read them."
+            : psprintf("Put the secret back, or correct flakeid.secret_file. A new secret cannot "
+                       "read ids made with the old one; for a new installation, as the user that "
+                       "runs the server: (umask 077; set -C; openssl rand -hex 16 > %s)",
+                       shell_word(secret_file)));
 }
 
 // Opens, checks and reads the file, and leaves nothing of it behind but the expanded keys.
@@ -316,13 +329,17 @@ SecretSource secret_source()
                                      : SecretSource::not_honoured;
 }
 
-const char* no_secret_hint()
+const char* no_secret_hint(bool used)
 {
+    if (used) {
+        return "Set flakeid.secret_file to the file of the secret that ids were sealed with here.";
+    }
     constexpr char example[] = "/etc/postgresql/flakeid.secret";
-    return psprintf("As the user that runs the server: (umask 077; openssl rand -hex 16 > %s) Then "
-                    "as a superuser: ALTER DATABASE %s SET flakeid.secret_file = '%s'; and connect "
-                    "again.",
-                    example, quote_identifier(get_database_name(MyDatabaseId)), example);
+    return psprintf(
+        "As the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > %s) Then "
+        "as a superuser: ALTER DATABASE %s SET flakeid.secret_file = '%s'; and connect "
+        "again.",
+        example, quote_identifier(get_database_name(MyDatabaseId)), example);
 }
 
 uint64_t fingerprint_of_key(const SparxKey& key)
@@ -330,8 +347,9 @@ uint64_t fingerprint_of_key(const SparxKey& key)
     return sparx_encrypt(key, UINT64_C(0x666c616b65696421));
 }
 
-void load_secret()
+void load_secret(bool used)
 {
+    used_before = used;
     const bool has_file = secret_file[0] != '\0';
     forget_key();
     if (has_file && setting_secret.present) {
@@ -351,13 +369,12 @@ void load_secret()
                             "which needs no preloading, or add flakeid to shared_preload_libraries "
                             "and restart the server."));
         }
-        sparx_expand(setting_secret.key, &expanded_secret.key[0]);
-        expanded_secret.present = 1;
+        take_key(0, setting_secret.key);
     } else {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("no secret is configured"),
                 errdetail("Enciphered ids need a secret of 16 bytes."),
-                errhint("%s", no_secret_hint()));
+                errhint("%s", no_secret_hint(used)));
     }
     expanded_secret.loaded = settings.generation;
     expanded_secret.generation = has_key(0) ? settings.generation : 0;
@@ -378,23 +395,6 @@ void load_key()
 void forget_key()
 {
     wipe(&expanded_secret, sizeof expanded_secret);
-}
-
-void check_decrypt_right(FunctionCallInfo fcinfo, Oid user, Looking into)
-{
-    const Oid function = function_beside(fcinfo->flinfo->fn_oid, "flake_decrypt", INT8OID);
-    if (function_aclcheck(function, user, ACL_EXECUTE) != ACLCHECK_OK) {
-        ereport(
-            ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-            errmsg("permission denied to look into %s ids",
-                   into == Looking::sealed ? "sealed" : "enciphered"),
-            into == Looking::sealed
-                ? errdetail("Finding sealed ids by time needs EXECUTE on flake_decrypt(bigint).")
-                : errdetail("Readers and flake_make on an enciphered layout need EXECUTE on "
-                            "flake_decrypt(bigint); an index on such a reader needs it for every "
-                            "role that inserts and for the table's owner."),
-            errhint("%s", grant_line(function, user)));
-    }
 }
 
 } // namespace flakeid

@@ -13,12 +13,14 @@ void secret_init();
 enum class SecretSource { none, file, setting, not_honoured };
 SecretSource secret_source();
 
-// The expanded keys of the secret. Enciphered layouts and flake_encrypt() use key 0, sealed ids all
-// of them.
+// The keys of the secret. Enciphered layouts and flake_encrypt() use key 0. Sealed ids use a subkey
+// of each, so that who may use the one cipher learns nothing of the other's ids.
 struct ExpandedSecret {
     SparxKey key[max_keys];
-    uint32_t present;    // a bit for each number
-    int current;         // the key of new sealed texts
+    SparxKey sealed[max_keys];
+    unsigned char subkey[max_keys][sparx_key_bytes]; // `sealed`, before it was expanded
+    uint32_t present;                                // a bit for each number
+    int current;                                     // the key of new sealed texts
     uint64_t loaded;     // the generation of the settings whose secret it is; 0: none is loaded
     uint64_t generation; // the same where key 0 is present
 
@@ -35,7 +37,8 @@ inline bool has_key(int number)
 }
 
 // Expands the secret of the settings in effect, or throws an error that says what is wrong with it.
-void load_secret();
+// `used`: ids were made with a secret before, so that no new one is offered.
+void load_secret(bool used = false);
 
 // Expands them too, and throws an error unless there is a key 0.
 void load_key();
@@ -49,32 +52,14 @@ inline const SparxKey& configured_key()
     return expanded_secret.key[0];
 }
 
-// Returns what to do where there is no secret.
-const char* no_secret_hint(); // palloc'ed
+// Returns what to do where there is no secret. A new one is offered where none was used before.
+const char* no_secret_hint(bool used);
 
 // Returns a number that tells one key from another, and shows neither.
 uint64_t fingerprint_of_key(const SparxKey& key);
 
 // Wipes what load_secret() made.
 void forget_key();
-
-// What the current user is about to look into.
-enum class Looking { enciphered, sealed };
-
-// An error unless the user may call flake_decrypt(bigint).
-void check_decrypt_right(FunctionCallInfo fcinfo, Oid user, Looking into);
-
-// An error unless the current user may call flake_decrypt(bigint), as everybody must who looks into
-// enciphered or sealed ids or composes one. `checked` remembers the user between calls.
-inline void require_decrypt_right(FunctionCallInfo fcinfo, Oid* checked,
-                                  Looking into = Looking::enciphered)
-{
-    const Oid user = GetUserId();
-    if (unlikely(*checked != user)) {
-        check_decrypt_right(fcinfo, user, into);
-        *checked = user;
-    }
-}
 
 static_assert(is_plain<ExpandedSecret>);
 

@@ -25,11 +25,11 @@ sub hint_file
 {
 	my ($file) = @_;
 	return 'hint: Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with the old one; '
-	  . "for a new installation, as the user that runs the server: (umask 077; openssl rand -hex 16 > '$file')";
+	  . "for a new installation, as the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > '$file')";
 }
 my $hint_form = 'hint: A secret is 32 hexadecimal digits, or exactly 16 characters.';
 my $none = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
-  . 'hint: As the user that runs the server: (umask 077; openssl rand -hex 16 > /etc/postgresql/flakeid.secret) Then as a superuser: '
+  . 'hint: As the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > /etc/postgresql/flakeid.secret) Then as a superuser: '
   . "ALTER DATABASE postgres SET flakeid.secret_file = '/etc/postgresql/flakeid.secret'; and connect again.";
 
 # The number of the known secret that a session of the server uses, or how it is refused.

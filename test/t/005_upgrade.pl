@@ -90,7 +90,7 @@ unlike($plans, qr/^psql/m, 'without errors');
 #
 my $new = PostgreSQL::Test::Cluster->new('new');
 $new->init;
-$new->append_conf('postgresql.conf', $conf);
+$new->append_conf('postgresql.conf', $conf =~ s/^flakeid.node.*\n//mr);
 $old->stop;
 my ($bindir) = split /\n/, (run_command([ 'pg_config', '--bindir' ]))[0];
 chdir PostgreSQL::Test::Utils::tempdir() or die $!;
@@ -98,12 +98,18 @@ command_ok([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_d
 		'-s', $new->host, '-p', $old->port, '-P', $new->port ], 'pg_upgrade');
 chdir source_dir();
 $new->start;
+my $forgot = refusal($new, 'SELECT flake_next()', database => 'shop');
+like($forgot, qr/^55000: flakeid.node is not set, and was 5 when ids were made here$/m, 'pg_upgrade: without its node the server makes no ids');
+my ($line) = $forgot =~ /: (LOAD .*;)$/m;
+$new->safe_psql('postgres', $line);
+$new->poll_query_until('postgres', q{LOAD 'flakeid'; SHOW flakeid.node}, "LOAD\n5") or die;
 is(content($new, 'shop'), $content, 'pg_upgrade: data, defaults and indexes are the same');
 $new->safe_psql('shop', 'ANALYZE');
 is(plans($new, 'shop'), $plans, 'pg_upgrade: and so are the plans');
 is($new->safe_psql('shop', 'SHOW flakeid.layout'), 'twitter', 'pg_upgrade: and the settings of the database');
 like(refusal($new, 'SELECT flake_next()', database => 'far'), $far, 'pg_upgrade: the horizon is there');
 goes_on($new, 'shop', 'pg_upgrade');
+is(refusal($new, 'SELECT flake_next()', database => 'of_ordinary'), '', 'pg_upgrade: with the line of the hint it goes on');
 is(refusal($new, 'DROP EXTENSION flakeid CASCADE; CREATE EXTENSION flakeid; SELECT flake_next()', database => 'of_ordinary'), '',
 	'pg_upgrade: the extension can be made anew');
 
@@ -127,6 +133,28 @@ command_ok([ 'pg_dump', '-Fc', '-d', $new->connstr('far'), '-f', "$dir/far.dump"
 $restored->safe_psql('postgres', 'CREATE DATABASE again');
 command_ok([ 'pg_restore', '--exit-on-error', '-d', $restored->connstr('again'), "$dir/far.dump" ], 'pg_restore');
 like(refusal($restored, 'SELECT flake_next()', database => 'again'), $far, 'carries the horizon, too');
+
+# A server that has none of the settings
+my $bare = PostgreSQL::Test::Cluster->new('bare_3');
+$bare->init;
+$bare->start;
+$bare->safe_psql('postgres', 'CREATE ROLE ordinary');
+command_ok([ 'pg_restore', '--exit-on-error', '-d', $bare->connstr('postgres'), "$dir/far.dump" ], 'pg_restore without settings');
+my $was = qr/^55000: flakeid.node is not set, and was (\S+) when ids were made here/;
+like(refusal($bare, 'SELECT flake_next()'), $was, 'the dump carries that a node was given');
+for my $given ('7-9', 'cluster_name', '0')
+{
+	$bare->append_conf('postgresql.conf', "flakeid.node = '$given'\n");
+	$bare->restart;
+	$bare->safe_psql('postgres', 'SELECT flakeid.repair_horizon(none_kept => true)');
+	is(refusal($bare, 'SELECT flake_next()'), '', "given $given");
+	$bare->append_conf('postgresql.conf', "flakeid.node = 0\n");
+	$bare->adjust_conf('postgresql.conf', 'flakeid.node', undef);
+	$bare->restart;
+	my ($told) = refusal($bare, 'SELECT flake_next()') =~ $was;
+	is($told // '0', $given, 'which is what the error says when it is missing');
+}
+$bare->stop;
 
 #
 # A restore never lowers the horizon: an early copy over a live database

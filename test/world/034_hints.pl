@@ -119,7 +119,7 @@ situation('finding sealed ids by time without the right');
 $set_secret->();
 $node->safe_psql($database, 'CREATE TABLE t (id flake_sealed DEFAULT flake_next()); INSERT INTO t DEFAULT VALUES; GRANT SELECT ON t TO app');
 my $find = "SELECT count(*) FROM t WHERE id <@ tstzrange(now() - interval '1 h', NULL)";
-$hint = refused($find, qr/^42501: permission denied to look into sealed ids/, user => 'app');
+$hint = refused($find, qr/^42501: permission denied to find sealed ids by time/, user => 'app');
 paste($hint, qr/^(GRANT .*;)$/);
 goes($find, user => 'app');
 

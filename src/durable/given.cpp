@@ -1,0 +1,98 @@
+#include "durable/given.hpp"
+
+#include "durable/durable.hpp"
+#include "settings/lease_settings.hpp"
+#include "settings/node.hpp"
+
+namespace flakeid {
+
+namespace {
+
+// Durable::given is 0 where node 0 was right, otherwise, from the lowest bit: whether there was a
+// coordinator, 1 + the source of the node, its first number, how many follow.
+constexpr int source_shift = 1;
+constexpr int first_shift = 4;
+constexpr int more_shift = 35;
+constexpr int64_t with_coordinator = 1;
+
+int64_t given_now()
+{
+    const bool coordinator = has_coordinator();
+    const bool by_default = node_setting.by_default ||
+                            (node_setting.source == NodeSource::number && node_setting.last == 0);
+    const int64_t more =
+        std::min<int64_t>(node_setting.last - node_setting.first, PG_INT32_MAX >> 4);
+    return (coordinator ? with_coordinator : 0) |
+           (by_default
+                ? 0
+                : (1 + static_cast<int64_t>(node_setting.source)) << source_shift |
+                      static_cast<int64_t>(node_setting.first) << first_shift | more << more_shift);
+}
+
+// The node that was given, as flakeid.node is written; nullptr: none was.
+const char* given_node(int64_t given)
+{
+    const int64_t source = (given >> source_shift & 7) - 1;
+    const auto first = static_cast<uint32_t>(given >> first_shift & PG_INT32_MAX);
+    return source < 0 ? nullptr
+                      : node_text(static_cast<NodeSource>(source), first,
+                                  first + static_cast<uint32_t>(given >> more_shift));
+}
+
+[[noreturn]] void throw_given(int64_t given)
+{
+    constexpr char detail[] = "A dump and pg_upgrade do not carry what ALTER SYSTEM or a "
+                              "configuration file set. Servers with the same node make the same "
+                              "ids, and a server that was never given one has node 0.";
+    if (const char* node = given_node(given)) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("flakeid.node is not set, and was %s when ids were made here", node),
+                errdetail("%s", detail),
+                errhint("If no other server has that node now: LOAD 'flakeid'; ALTER SYSTEM SET "
+                        "flakeid.node = '%s'; SELECT pg_reload_conf();",
+                        node));
+    }
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("flakeid.coordinator is not set, and nodes were leased when ids were made here"),
+            errdetail("%s", detail),
+            errhint("Set flakeid.coordinator as it was. To do without one, set flakeid.node to a "
+                    "number that no other server has."));
+}
+
+} // namespace
+
+void remember_given()
+{
+    const bool by_default = node_setting.by_default && !has_coordinator();
+    if (!by_default && !node_setting.by_default && !node_setting.of_all) {
+        return; // of a role or a session
+    }
+    Durable durable;
+    if (!durable_look(&durable)) {
+        return;
+    }
+    if (by_default) {
+        if (durable.given != 0) {
+            throw_given(durable.given);
+        }
+        return;
+    }
+    const int64_t given = given_now();
+    if (durable.given != given) {
+        durable_close(
+            durable_change([&](const DurablePage&, Durable& now) { now.given = given; }).page);
+    }
+}
+
+void restore_given(int64_t given)
+{
+    if (given < 0 || (given >> source_shift & 7) > 1 + static_cast<int64_t>(NodeSource::ip)) {
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                errmsg("" INT64_FORMAT " is no node that was given", given));
+    }
+    durable_close(durable_change([&](const DurablePage&, Durable& durable) {
+                      durable.given = durable.given != 0 ? durable.given : given;
+                  }).page);
+}
+
+} // namespace flakeid
