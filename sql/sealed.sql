@@ -233,8 +233,9 @@ RESET ROLE;
 -- Who may use the cipher unseals nothing, finds nothing by time, and makes no sealed text: its key is another one.
 GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
     flakeid.repair_horizon(bool), flakeid.accept_clock() TO regress_flakeid_user;
+SELECT flake_unseal(id) AS plain FROM orders WHERE n = 500 \gset
 SET ROLE regress_flakeid_user;
-SELECT flake_decrypt(flake_from_text(id::text, 'base32hex')) BETWEEN flake_floor('2020-01-01Z') AND flake_ceil('2100-01-01Z') AS unsealed FROM orders WHERE n = 500;
+SELECT flake_decrypt(flake_from_text(right(id::text, 13), 'base32hex')) = :plain AS unsealed FROM orders WHERE n = 500;
 SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT count(*) FROM orders WHERE id <@ tstzrange(''2025-01-01Z'', NULL)',
     'SELECT flake_unseal(id) FROM orders', 'SELECT flakeid.sealed_key()', 'SELECT flakeid.accept_secret()',
     'SELECT flakeid.raise_horizon(now())', 'SELECT flakeid.repair_horizon()', 'SELECT flakeid.accept_clock()']) AS statement;

@@ -43,8 +43,19 @@ SELECT value FROM flakeid.status WHERE name = 'can generate';
 SET flakeid.layout = 'js53';
 SET flakeid.node = 1024;
 SELECT value FROM flakeid.status WHERE name = 'can generate';
-RESET flakeid.layout;
 RESET flakeid.node;
+RESET flakeid.layout;
+
+-- How many set-backs of the clock a layout with back has left
+SELECT count(*) FROM flakeid.status WHERE name = 'set-backs left';
+SET flakeid.layout = 'rollback2';
+SELECT flake_next() IS NOT NULL AS made;
+SELECT value FROM flakeid.status WHERE name = 'set-backs left';
+INSERT INTO flakeid.restored VALUES ('back horizon', (2::bigint << 56) + (extract(epoch FROM now()) * 1e6)::bigint);
+SELECT value FROM flakeid.status WHERE name = 'set-backs left';
+SET flakeid.layout = 'time:41:1ms node:8 back:1 sequence:12';
+SELECT value FROM flakeid.status WHERE name = 'set-backs left';
+RESET flakeid.layout;
 
 -- Counters begin anew with a reset (other sessions of a server may count at once).
 BEGIN;

@@ -98,6 +98,17 @@ const char* can_generate()
     return "yes";
 }
 
+// How often the clock may still be set back before ids of the layout wait for it.
+const char* set_backs_left()
+{
+    Generator& g = configured_generator();
+    refresh_limits(g, wall_us());
+    const Word word{pg_atomic_read_u64(&g.slot->word)};
+    const Word last = std::max(word == closed_word ? g.slot->word_before : word, g.limits.first);
+    const uint64_t counted = std::min(word_back(g.shape, last), g.shape.max_back);
+    return psprintf(UINT64_FORMAT, g.shape.max_back - counted);
+}
+
 const char* how_it_answers(const CoordinatorReport& report)
 {
     const char* last = report.answered_us == 0
@@ -168,6 +179,9 @@ FLAKEID_FUNCTION(flakeid_status_now)
             row("usable nodes", psprintf("%u", usable));
         }
         row("ids per second", psprintf(INT64_FORMAT, rate * usable));
+    }
+    if (layout.back_bits > 0) {
+        row("set-backs left", said_or_error("unknown", set_backs_left));
     }
     if (has_coordinator()) {
         add_leases(result);

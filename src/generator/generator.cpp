@@ -213,7 +213,6 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         refuse_ids_of_settings(g);
     }
     g.horizon = horizon_attach();
-    remember_given();
     if (g.shape.has_back) {
         server_counted_by(counter_of(g.layout));
     }
@@ -239,6 +238,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     } else {
         refuse_shared_node();
     }
+    remember_given();
     if (g.lease.entry != nullptr && g.lease.wanted_node == any_node) {
         set_slot(g, g.span.first, &no_slot);
         view_lease(g);

@@ -91,6 +91,8 @@ unset();
 is(refusal($server, 'SELECT flake_next()'), $refused, 'unset again');
 is($server->safe_psql('postgres', 'ALTER DATABASE postgres SET flakeid.node = 7; SELECT 1'), '1', 'a subscriber may have it set for the database');
 is($server->safe_psql('postgres', 'SELECT flake_node(flake_next())'), '7', 'which belongs to this server alone');
+is($server->safe_psql('postgres', 'ALTER DATABASE postgres SET flakeid.node = 0; SELECT 1'), '1', 'to go back to the default is said once');
+is($server->safe_psql('postgres', 'SELECT flake_node(flake_next())'), '0', 'and remembered');
 $server->safe_psql('postgres', 'ALTER DATABASE postgres RESET flakeid.node; DROP SUBSCRIPTION "From there"');
 unlike(said('SELECT flake_next()'), qr/ERROR/, 'it is a lone server again');
 like($running->query('SELECT flake_next() > 0'), qr/^t$/m, 'in the running session too');

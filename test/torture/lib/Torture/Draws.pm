@@ -248,13 +248,12 @@ sub repeated_without_memory
 	return repeated($words);
 }
 
-# Looks through everything that was written down. Repeated ids are those within a database, and
-# those that databases have in common in one run of a server.
+# Looks through everything that was written down. No id may come twice, in whatever database and run of the server.
 sub judge
 {
 	my ($self) = @_;
-	my (%ids, %clocks, %batches, %run_batches);
-	my ($within, $ahead) = (0, 0);
+	my (%clocks, %batches, %run_batches);
+	my ($all, $within, $ahead) = ('', 0, 0);
 	for my $file (@{ $self->{files} })
 	{
 		my ($database, $run) = @$file{qw(database run)};
@@ -269,7 +268,7 @@ sub judge
 			{
 				my ($before, $id, $after, $moment) = @values[ $i .. $i + 3 ];
 				my $clock = $before > $after ? $before : $after;
-				$ids{$database}{$run} .= pack 'q', $id;
+				$all .= pack 'q', $id;
 				$clocks{$database}{$run} .= pack 'q', $after;
 				$ahead = $moment - $clock if $moment - $clock > $ahead;
 				$within++ if defined $last && $id <= $last;
@@ -281,24 +280,11 @@ sub judge
 			push @{ $run_batches{$run} }, $batches{$database}[-1];
 		}
 	}
-	my ($number, $repeated) = (0, 0);
-	my (%of_run, %repeated_of_run);
-	for my $runs (values %ids)
-	{
-		my $all = join '', values %$runs;
-		$number += length($all) / 8;
-		$repeated += repeated($all);
-		for my $run (keys %$runs)
-		{
-			$of_run{$run} .= $runs->{$run};
-			$repeated_of_run{$run} += repeated($runs->{$run});
-		}
-	}
-	$repeated += repeated($of_run{$_}) - $repeated_of_run{$_} for keys %of_run;
+	my $repeated = repeated($all);
 	# In plain SQL databases have generators of their own.
 	my $disorder = $within + sum0 map { out_of_order(@$_) } values %batches, $Torture::Server::plain ? () : values %run_batches;
 	return {
-		ids => $number, repeated => $repeated,
+		ids => length($all) / 8, repeated => $repeated,
 		disorder => $self->{shape}{ordered} ? $disorder : undef,
 		ahead => $ahead / 1e6,
 		without_memory => sum0(map { $self->repeated_without_memory($_) } values %clocks),

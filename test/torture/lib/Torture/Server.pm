@@ -112,14 +112,16 @@ sub command
 
 # A server that does not run yet. Options: name, layout, databases (number, default 1), preload (0:
 # the library is loaded by its first use), conf (more settings), offset (of its clock), standby_of
-# (a server, which it reaches through the socket in its directory line), copy_of (a data directory).
+# (a server, which it reaches through the socket in its directory line), copy_of (a data directory), real_clock (1: its wall
+# clock is not moved, and costs what it costs).
 sub new
 {
 	my ($class, %o) = @_;
 	prepare();
 	my $number = @started;
 	my $dir = "$top/" . ($o{name} // "s$number");
-	my $self = bless { dir => $dir, data => "$dir/data", offset => 0, layout => $o{layout} // 'snowflake', conf => $o{conf} // '' },
+	my $self = bless { dir => $dir, data => "$dir/data", offset => 0, layout => $o{layout} // 'snowflake', conf => $o{conf} // '',
+		real_clock => $o{real_clock} },
 	  $class;
 	mkdir $dir;
 	push @started, $self;
@@ -186,7 +188,7 @@ sub start
 		open STDOUT, '>>', "$self->{dir}/log";
 		open STDERR, '>&', \*STDOUT;
 		@ENV{qw(LD_PRELOAD FAKETIME_TIMESTAMP_FILE FAKETIME_NO_CACHE FAKETIME_DONT_FAKE_MONOTONIC NO_FAKE_STAT SLOW_WAL)} =
-		  ("$faketime:$slow_wal", "$self->{dir}/clock", 1, 1, 1, "$self->{dir}/slow");
+		  ("$faketime:$slow_wal", "$self->{dir}/clock", 1, 1, 1, "$self->{dir}/slow") if !$self->{real_clock};
 		$ENV{TZ} = 'UTC';
 		exec "$bin/postgres", '-D', $self->{data} or POSIX::_exit(127);
 	}

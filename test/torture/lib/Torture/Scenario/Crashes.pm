@@ -35,9 +35,9 @@ sub crashes
 		sleep($killed % 4 == 1 ? 0.05 + rand 0.15 : 0.8 + rand 0.6);
 
 		my $end = ('kill', 'backend', 'kill', 'fast', 'kill', 'immediate')[ ($killed + $others) % 6 ];
-		my $forward = ($killed + $others) % 3 == 2;
-		$again = $forward ? undef : $began + 0.1;    # just after this run's beginning
-		my $back = $forward ? 4 + rand 2 : $again - $server->now;    # or past all that was issued
+		my $clock = (qw(back right back forth))[ int(($killed + $others) / 6 + ($killed + $others)) % 4 ];
+		$again = $clock eq 'back' ? $began + 0.1 : undef;    # just after this run's beginning
+		my $back = $clock eq 'back' ? $again - $server->now : $clock eq 'forth' ? 4 + rand 2 : 0;    # or past all that was issued
 		if ($end eq 'kill')
 		{
 			$server->kill_all;
@@ -84,7 +84,7 @@ sub crashes
 	}
 	$server->stop;
 	my $row = row('crashes', $draws,
-		"3 databases, another one first each time; kill -9 of the server $killed times, of a backend, immediate and fast shutdown $others times; the clock set back each time to pass the same moments again, $hours times by an hour", %o);
+		"3 databases, another one first each time; kill -9 of the server $killed times, of a backend, immediate and fast shutdown $others times; the clock set back to pass the same moments again, set forth, or left as it was, $hours times set back by an hour", %o);
 	cmp_ok($row->{without_memory}, '>', 0, "crashes, $layout: a generator without memory would have repeated $row->{without_memory}");
 	$row->{what} .= " (a generator without memory repeats $row->{without_memory})";
 	$server->drop;
