@@ -81,6 +81,9 @@ FLAKEID_FUNCTION(flakeid_state_now)
     if (!creating_extension) {
         known = durable_look(&durable);
     }
+    if (durable.format != 0 && durable.format != durable_format) {
+        throw_state_lost(durable.format); // it is not lost, and is not to be
+    }
     durable.format = durable_format;
     const bool remembered = horizon_remembered(&durable.stamped);
     durable.lost = durable.lost != 0 || !(known || remembered);
@@ -102,7 +105,7 @@ FLAKEID_FUNCTION(flakeid_dumped)
     auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
     Durable durable;
     if (!durable_look(&durable) || durable.lost != 0) {
-        throw_state_lost();
+        throw_state_lost(durable.format);
     }
     auto row = [&](const char* name, int64_t value) {
         Datum values[] = {CStringGetTextDatum(name), Int64GetDatum(value)};

@@ -5,6 +5,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
+use FlakeTest qw(c_library);
 use State;
 use Test::More;
 use Torture::Draws;
@@ -120,6 +121,50 @@ for my $what (sort keys %damage)
 	$draws->next_run;
 	$damage{$what}->($file);
 	found("changed $what");
+}
+
+# A row of a later format is neither believed nor taken for a damaged one, which a REFRESH would replace.
+my $library = c_library('check', q{
+#include "common/hashfn.h"
+PG_FUNCTION_INFO_V1(check_of);
+Datum
+check_of(PG_FUNCTION_ARGS)
+{
+	bytea *cells = PG_GETARG_BYTEA_PP(0);
+	PG_RETURN_INT64((int64) (hash_bytes_extended((unsigned char *) VARDATA_ANY(cells), VARSIZE_ANY_EXHDR(cells), 0) & PG_INT64_MAX));
+}});
+SKIP:
+{
+	$draws->draw($server->connect('d1'), 1000);
+	my $file = $server->{data} . '/' . $server->value('d1', q{SELECT pg_relation_filepath('flakeid.state')});
+	skip 'the page has a checksum', 1 if $server->value('d1', 'SHOW data_checksums') eq 'on';
+	my ($format) = $server->value('d1', 'SELECT format FROM flakeid.state');
+	my $cells = 8 * $server->value('d1', q{SELECT count(*) FROM pg_attribute WHERE attrelid = 'flakeid.state'::regclass AND attnum > 0});
+	$server->stop;
+	open my $in, '<:raw', $file or die "$file: $!";
+	read($in, my $page, 8192) == 8192 or die "$file is short";
+	my $row = substr $page, -$cells;
+	is(unpack('q', $row), $format, 'the row is where this test looks for it');
+	$server->start;
+	$server->value('d1', "CREATE FUNCTION check_of(bytea) RETURNS bigint AS '$library' LANGUAGE C");
+	my $check = sub { $server->value('d1', "SELECT check_of('\\x" . unpack('H*', $_[0]) . "')") };
+	is($check->(substr $row, 0, -8), unpack('q', substr $row, -8), 'nor has another check');
+	my $later = pack('q', $format + 1) . substr $row, 8, -8;
+	$later .= pack 'q', $check->($later);
+	$server->stop;
+	$bytes->(-$cells, $later)->($file);
+	$server->start;
+	for my $sql ('SELECT flake_next()', 'SELECT flakeid.repair_horizon()', 'SELECT flakeid.raise_horizon(now())', 'SELECT * FROM flakeid.dumped()', 'REFRESH MATERIALIZED VIEW flakeid.state')
+	{
+		my $answer = refused($server, $sql, '55000', "a later format: $sql");
+		is($answer->{message}, 'the state of database "d1" is of format ' . ($format + 1), 'which says so');
+		like($answer->{hint}, qr/^Install the later version/, 'and what to do');
+	}
+	$server->stop;
+	$bytes->(-$cells, $row)->($file);
+	$server->start;
+	$draws->next_run;
+	is($draws->draw($server->connect('d1'), 1000)->{code}, undef, 'the later version goes on with it');
 }
 
 # A page whose LSN lies past the end of the WAL, as pg_resetwal can leave it, counts all the same.

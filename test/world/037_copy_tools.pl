@@ -61,7 +61,7 @@ for my $from ('cold', 'pg_basebackup')
 	for my $how (sort keys %put_back)
 	{
 		@files = ();
-		my $server = Torture::Server->create(layout => $layout, databases => 2);
+		my $server = Torture::Server->create(layout => $layout, databases => 2, real_clock => 1);
 		my ($data, $copy) = ($server->{data}, "$server->{dir}/copy");
 		draw($server, 'd1', 100);
 		if ($from eq 'cold')
@@ -84,13 +84,13 @@ for my $from ('cold', 'pg_basebackup')
 
 	# The original is gone, and the copy begins elsewhere.
 	@files = ();
-	my $server = Torture::Server->create(layout => $layout, databases => 2);
+	my $server = Torture::Server->create(layout => $layout, databases => 2, real_clock => 1);
 	my $copy = Torture::Server::top() . "/copy.$from";
 	draw($server, 'd1', 100);
 	$from eq 'cold' ? ($server->stop, shell_ok("cp -a '$server->{data}' '$copy'"), $server->start) : $server->client('pg_basebackup', '-D', $copy, '--no-sync', '-c', 'fast');
 	burst($server);
 	$server->kill_all;
-	my $other = Torture::Server->new(layout => $layout, name => "elsewhere.$from", copy_of => $copy);
+	my $other = Torture::Server->new(layout => $layout, real_clock => 1, name => "elsewhere.$from", copy_of => $copy);
 	$other->start;
 	never_twice($other, "$from, started elsewhere");
 	$_->drop for $server, $other;
