@@ -98,6 +98,10 @@ for my $old (@versions)
 	my @came = grep { $people_then->{$_} && delete $unnamed{$_} } keys %unnamed;
 	none("CHANGELOG.md names what came with $old", grep { $section{$old} !~ /\b$_\b/ } @came);
 }
+# Pasted once more, after a restore say, it would destroy the secret that ids were made with.
+none('a printed command that writes a secret does not overwrite', map { my $page = $_; map { "$page: $_" } grep { />/ && !/set -e?C|^<!--/ } text($page) =~ /^.*\(umask.*$/mg }
+	glob('*.md doc/*.md doc/*/*.md'), sources());
+
 none('CHANGELOG.md names what is or was there', grep { !$ever{$_} } unknown($changelog =~ /`([^`\n]+)`/g));
 none('CHANGELOG.md has one line for each entry', $changelog =~ /^(?:[ \t]+\S|\*).*/mg);
 none('CHANGELOG.md names each preset and setting', grep { $changelog !~ /`$_`/ } @presets, map { "flakeid.$_" } @settings);
