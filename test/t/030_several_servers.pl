@@ -169,9 +169,18 @@ sub made
 	return $refusal ne '' ? $refusal : $server->safe_psql('postgres', 'SELECT flake_node(flake_next())', $params{user} ? (extra_params => [ '-U', $params{user} ]) : ());
 }
 $server->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN; CREATE ROLE shard LOGIN; REVOKE ALL ON pg_dist_local_group, pg_dist_node FROM PUBLIC');
+
+# A database that remembers that it was given a node goes back to the default when it was told so.
+sub default_again
+{
+	$server->safe_psql('postgres', 'UPDATE pg_dist_local_group SET groupid = 0; TRUNCATE pg_dist_node; ALTER DATABASE postgres SET flakeid.node = 0');
+	is(made(), '0', 'told to have node 0');
+	return $server->safe_psql('postgres', 'ALTER DATABASE postgres RESET flakeid.node');
+}
 for my $cluster (@clusters)
 {
 	my ($what, $group, $groups, $unset, $of_database, $of_citus) = @$cluster;
+	default_again();
 	$server->safe_psql('postgres', "UPDATE pg_dist_local_group SET groupid = $group; TRUNCATE pg_dist_node");
 	$server->safe_psql('postgres', "INSERT INTO pg_dist_node VALUES (1, $_, 'host', 5432, 'primary')") for @$groups;
 	is(made(user => 'ordinary'), $unset, "$what: unset");
@@ -200,6 +209,7 @@ $server->safe_psql('postgres', "UPDATE pg_dist_local_group SET groupid = 5; COMM
 is($running->query('SELECT flake_node(flake_next())'), '5', 'of group 5, when the server gets another one');
 $running->quit;
 unset();
+default_again();
 $server->safe_psql('postgres', q{UPDATE pg_dist_local_group SET groupid = 0; TRUNCATE pg_dist_node; INSERT INTO pg_dist_node VALUES (1, 0, 'host', 5432, 'primary')});
 $running = $server->background_psql('postgres', on_error_stop => 0);
 is($running->query('SELECT flake_node(flake_next())'), '0', 'a session makes ids in a cluster of one');
