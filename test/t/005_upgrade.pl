@@ -154,6 +154,11 @@ for my $given ('7-9', 'cluster_name', '0')
 	my ($told) = refusal($bare, 'SELECT flake_next()') =~ $was;
 	is($told // '0', $given, 'which is what the error says when it is missing');
 }
+$bare->safe_psql('postgres', 'CREATE DATABASE leased');
+$bare->safe_psql('leased', q{CREATE EXTENSION flakeid; INSERT INTO flakeid.restored VALUES ('node given', 1)});
+like(refusal($bare, 'SELECT flake_next()', database => 'leased'), qr/^55000: flakeid.coordinator is not set, and nodes were leased when ids were made here/, 'a lost coordinator');
+is(refusal($bare, "SET flakeid.node = 0; SELECT flake_next()", database => 'leased'), '', 'a session that sets its node makes ids');
+like(refusal($bare, "INSERT INTO flakeid.restored VALUES ('node given', 15)", database => 'leased'), qr/^22003: 15 is no node that was given/, 'what is none');
 $bare->stop;
 
 #
