@@ -208,7 +208,9 @@ void step_rename()
     tell_host(host(), q);
     for (int i = 0; i < member_count; i++) {
         servers[i].configuration["flakeid.realm"] = "renamed";
-        if (Process* process = lease_worker(servers[i])) {
+        if (runs(i) && chance.one_in(2)) {
+            begin_stop(i, false);
+        } else if (Process* process = lease_worker(servers[i])) {
             signal_worker(*process, ConfigReloadPending);
         }
         pass(60 * second);
@@ -337,21 +339,7 @@ void step_dump()
 
 void step_open_transaction()
 {
-    if (host().up) {
-        open_happened();
-        Question q;
-        q.kind = chance.one_in(3) ? Question::hold_realm : Question::acquire;
-        q.realm = "default";
-        q.holder = "somebody";
-        q.wish.named = true;
-        q.wish.any = chance.one_in(2);
-        q.wish.node = first_fixed + 2 * static_cast<int32_t>(any_member());
-        q.wish.ttl_us = 60 * second;
-        const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
-        faults.transaction_open_until = std::max(faults.transaction_open_until, true_us + us);
-        note("somebody leaves a transaction open for %lld us", us);
-        open_transaction(host(), q, us);
-    }
+    leave_transaction_open();
     pass(4 * second);
 }
 
@@ -364,6 +352,26 @@ void step_lose_standby()
 }
 
 } // namespace
+
+void leave_transaction_open()
+{
+    if (host().up) {
+        open_happened();
+        Question q;
+        q.kind = chance.one_in(3) ? Question::hold_realm : Question::acquire;
+        q.realm = "default";
+        q.holder = "somebody";
+        q.wish.named = true;
+        q.wish.any = chance.one_in(2);
+        q.wish.node = first_fixed + 2 * static_cast<int32_t>(any_member());
+        q.wish.ttl_us = 60 * second;
+        const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
+        faults.transaction_open_until = std::max(
+            faults.transaction_open_until, true_us + us + q.wish.ttl_us); // it may end with a lease
+        note("somebody leaves a transaction open for %lld us", us);
+        open_transaction(host(), q, us);
+    }
+}
 
 const std::vector<StepKind> lease_steps = {
     {"time passes", 0, 60, step_time_passes},
@@ -382,7 +390,7 @@ const std::vector<StepKind> lease_steps = {
     {"a failover", 'O', 6, step_failover},
     {"two coordinators", 'Y', 2, step_split},
     {"a dump is restored", 'B', 8, step_dump},
-    {"a transaction is left open", 'T', 8, step_open_transaction},
+    {"a transaction is left open", 'T', 20, step_open_transaction},
     {"a synchronous standby is lost", 'S', 6, step_lose_standby},
 };
 

@@ -23,6 +23,7 @@ Host& host(); // that is meant
 
 void faults_begin();
 void all_is_well();
+void leave_transaction_open();
 
 extern const std::vector<StepKind> lease_steps;
 

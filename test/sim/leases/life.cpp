@@ -31,23 +31,28 @@ void serve_until_now(int number, const DrawingSession& one)
     if (one.wants_since == 0 || waits <= bound) {
         return;
     }
-    sim::tell("server %d, %s, has no id for %.1f s", number,
-              member.any ? "any node" : ("node " + std::to_string(member.node)).c_str(),
-              static_cast<double>(waits) / 1e6);
     const LeaseTables& tables = host().database.tables;
-    const auto row = tables.nodes.find({"default", member.node});
+    const auto row = tables.nodes.find({faults.renamed ? "renamed" : "default", member.node});
     const auto lease = row == tables.nodes.end() || !row->second.leased
                            ? tables.history.end()
                            : tables.history.find(row->second.token);
+    const bool held = lease != tables.history.end() &&
+                      row->second.free_from_us > host_wall_us(host()) - calm_bound_us;
     // A stop gives the node back, unless something else is wrong.
     const bool its_own =
-        !member.any && (member.crashed || !alone) && lease != tables.history.end() &&
+        !member.any && (member.crashed || !alone) && held &&
         lease->second.holder.find("db-" + std::to_string(number)) != std::string::npos;
     bool taken = false;
-    for (int i = 0; i < member_count && !member.any && lease != tables.history.end(); i++) {
+    for (int i = 0; i < member_count && !member.any && held; i++) {
         taken = taken || (members[i].any && lease->second.holder.find("db-" + std::to_string(i)) !=
                                                 std::string::npos);
     }
+    if (taken) {
+        return; // a node is free while its server is away
+    }
+    sim::tell("server %d, %s, has no id for %.1f s", number,
+              member.any ? "any node" : ("node " + std::to_string(member.node)).c_str(),
+              static_cast<double>(waits) / 1e6);
     if (lease != tables.history.end()) {
         sim::tell("; \"%s\" has the node until %.3f, it is now %.3f", lease->second.holder.c_str(),
                   static_cast<double>(row->second.free_from_us - true_epoch_us) / 1e6,
@@ -60,7 +65,6 @@ void serve_until_now(int number, const DrawingSession& one)
            world.has('V')     ? ", 7: a slow network"
            : faults.ran_ahead ? ", 2: a coordinator's clock ran ahead"
            : its_own          ? ", 1: the node is held by the server's last life"
-           : taken            ? ", a server of any node took the node of another"
            : faults.transaction_open_until > std::max(one.wants_since, well_since)
                ? ", 3: somebody's open transaction"
                : "");
@@ -80,6 +84,14 @@ void look()
     next_look = true_us + look_every_us;
     if (rests_until(host()) != 0 || !host().up) {
         faults.rested_us = true_us;
+    }
+    for (const Host& at : hosts) {
+        for (const auto& [number, backend] : at.backends) {
+            if (backend.holds_us > 0 && backend.transaction != 0) { // one waits for another
+                faults.transaction_open_until =
+                    std::max(faults.transaction_open_until, true_us + minute);
+            }
+        }
     }
     for (int i = 0; i < member_count; i++) {
         Server& s = servers[i];

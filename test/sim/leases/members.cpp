@@ -224,7 +224,8 @@ void attend_stop(int number)
     if (!alive) {
         note("server %lld has stopped", number);
         member.stopping = member.crashed = false;
-        end_member(number, replayed(s, s.inserted), chance.below(2 * second), member.harmless);
+        end_member(number, replayed(s, s.inserted),
+                   chance.below(chance.one_in(4) ? minute : 2 * second), member.harmless);
     }
 }
 

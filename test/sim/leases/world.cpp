@@ -100,7 +100,7 @@ void make_world(uint64_t seed, const char* letters)
     start_host(hosts[0]);
     for (int i = 0; i < member_count; i++) {
         const bool preload = world.has('W') && choice.one_in(2);
-        const bool any = choice.one_in(2);
+        const bool any = world.has('M') ? !choice.one_in(4) : choice.one_in(2);
         const int32_t node = first_fixed + 2 * i;
         const bool span = world.has('G') && choice.one_in(2);
         const std::string fixed =
@@ -110,6 +110,9 @@ void make_world(uint64_t seed, const char* letters)
                      {"flakeid.layout", layout_text},
                      {"flakeid.coordinator", connection_string()},
                      {"flakeid.lease_ttl", std::to_string(ttl_s)}});
+    }
+    if (world.has('T')) {
+        leave_transaction_open();
     }
     faults_begin();
 }
