@@ -15,9 +15,9 @@ extern const char* const start_names[];
 
 struct Life {
     Start how;
-    int64_t behind;      // how far its clock was behind the latest moment it ever showed, at most,
-                         // until it made its first id
-    bool older_back;     // its row counts fewer set-backs than the one before it
+    int64_t behind;  // how far its clock was behind the latest moment it ever showed, at most,
+                     // until it made its first id
+    bool older_back; // its row counts fewer set-backs than the one before it
     bool made_ids;
     int64_t least_reach; // the least max_ahead of those who looked at it; never: nobody did
 };

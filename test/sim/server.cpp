@@ -107,10 +107,9 @@ Directory crashed(const Server& server)
     return replayed(server, server.flushed + static_cast<uint64_t>(chance.below(unflushed + 1)));
 }
 
-bool lose_power(Directory& directory)
+void lose_power(Directory& directory)
 {
     constexpr size_t sector = 512;
-    bool lost = false;
     for (auto& [name, file] : directory.files) {
         std::string left = file.flushed;
         left.resize(std::max(left.size(), file.bytes.size()));
@@ -120,10 +119,9 @@ bool lose_power(Directory& directory)
                 left.replace(at, sector, file.bytes, at, sector);
             }
         }
-        lost = lost || left != file.bytes;
+        file.other_date = file.other_date || left != file.bytes;
         file.bytes = file.flushed = left;
     }
-    return lost;
 }
 
 Directory flushed(const Server& server)
@@ -303,9 +301,6 @@ void start_server(Server& server, const Directory& directory)
 void stop_server(Server& server)
 {
     kill_all_of(server);
-    for (const auto& [name, file] : server.now.files) {
-        server.cannot_tell = server.cannot_tell || file.other_date;
-    }
     for (const auto& [name, memory] : server.memory) {
         give_memory(server, memory);
     }

@@ -57,7 +57,7 @@ struct DiskFile {
     int64_t born = 0, modified = 0, changed = 0; // wall clock of the machine
     std::string bytes;                           // as everybody reads them
     std::string flushed;                         // as they are safe from a power failure
-    bool other_date = false;                     // than who wrote it last knew
+    bool other_date = false;                     // than a record in it, by how the server stopped
 };
 
 // A file of flakeid.state, with its row as it stands on the page.
@@ -140,8 +140,7 @@ struct Server {
     int configuration_version = 0; // raised with each reload
     bool preload = false;
     int64_t slowest_flush = 3 * ms;
-    bool cannot_tell = false; // its files look like put back ones, the way it stopped
-    int failing_writes = 0;   // one of so many writes and flushes of a file fails; 0: none does
+    int failing_writes = 0; // one of so many writes and flushes of a file fails; 0: none does
     int database_count = 1;
 
     // Lost with it
@@ -194,7 +193,7 @@ Directory replayed(const Server& server, uint64_t lsn);
 // What a crash leaves: any part of the WAL that was not flushed.
 Directory crashed(const Server& server);
 // The same where the machine stops too: of each file any sectors that were not flushed are lost.
-bool lose_power(Directory& directory); // true: something is lost
+void lose_power(Directory& directory);
 // What is flushed.
 Directory flushed(const Server& server);
 // As a standby has it that has replayed what was flushed before that time.

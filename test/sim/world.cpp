@@ -211,7 +211,9 @@ void step_rest()
 Directory left_by_crash()
 {
     Directory directory = crashed(server());
-    server().cannot_tell = chance.one_in(2) && lose_power(directory);
+    if (chance.one_in(2)) {
+        lose_power(directory);
+    }
     return directory;
 }
 
@@ -239,7 +241,6 @@ void step_two_crashes()
 void step_fast_restart()
 {
     fast_happened();
-    server().cannot_tell = false;
     start(Start::fast, replayed(server(), server().inserted));
     run_turns(chance.below(12));
 }

@@ -7,7 +7,10 @@ namespace sim {
 
 void no_false_alarm(Server& server, const char* message)
 {
-    bool moved = ids_handed_out() == 0 || server.cannot_tell;
+    bool moved = ids_handed_out() == 0;
+    for (const auto& [name, file] : server.now.files) {
+        moved = moved || file.other_date;
+    }
     for (const Life& life : lives) {
         moved = moved ||
                 (life.how != Start::first && life.how != Start::crash && life.how != Start::fast);

@@ -8,8 +8,7 @@ namespace sim {
 const char* kind_of_lives(size_t first, size_t last)
 {
     int64_t behind = 0;
-    bool put_back = false, moved = false, modest = false, older_back = false,
-         waits = false;
+    bool put_back = false, moved = false, modest = false, older_back = false, waits = false;
     for (size_t i = first + 1; i <= last; i++) {
         put_back = put_back || lives[i].how == Start::put_back;
         moved = moved || lives[i].how == Start::copied || lives[i].how == Start::promoted;
