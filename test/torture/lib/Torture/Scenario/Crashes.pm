@@ -37,7 +37,7 @@ sub crashes
 		my $end = ('kill', 'backend', 'kill', 'fast', 'kill', 'immediate')[ ($killed + $others) % 6 ];
 		my $clock = (qw(back right back forth))[ int(($killed + $others) / 6 + ($killed + $others)) % 4 ];
 		$again = $clock eq 'back' ? $began + 0.1 : undef;    # just after this run's beginning
-		my $back = $clock eq 'back' ? $again - $server->now : $clock eq 'forth' ? 4 + rand 2 : 0;    # or past all that was issued
+		my $back = $clock eq 'back' ? $again - $server->now : $clock eq 'forth' ? 8 + rand 2 : 0;    # or past all that was issued
 		if ($end eq 'kill')
 		{
 			$server->kill_all;
