@@ -77,12 +77,12 @@ sub waits
 		[ 'when_ahead = error', 'SET flakeid.when_ahead = error; SELECT flake_next()', '55000' ],
 		[ 'statistics', 'SELECT * FROM flakeid.stats', '' ],
 		[ 'raising the horizon', q{SELECT flakeid.raise_horizon('2020-01-01')}, '' ],
-		[ 'repairing the horizon', q{SELECT flakeid.repair_horizon()}, '' ],
+		[ 'repairing the horizon', q{SELECT flakeid.repair_horizon()}, '(?:55000)?' ],    # which refuses the node that made the ids ahead
 		[ 'reading', 'SELECT flake_timestamp(1)', '' ])
 	{
 		my ($what, $sql, $code) = @$other;
 		my $answer = $server->connect($what =~ /layout|repair/ ? 'd2' : 'd1')->run($sql);
-		is($answer->{code} // '', $code, "waits, $layout: $what does not wait") or diag $answer->{message};
+		like($answer->{code} // '', qr/^$code$/, "waits, $layout: $what does not wait") or diag $answer->{message};
 		is(scalar(grep { $_->receive(0.01)->{late} } @waiting), 2, "waits, $layout: $what while others do");
 	}
 	$_->cancel for @waiting;
@@ -192,9 +192,9 @@ sub counters
 	$session->value('ROLLBACK');
 	$session->value('SELECT flake_next()');
 	my $stats = $look->();
-	my $most = 1 + int(Torture::Session::steady() - $began);
+	my $most = 2 + int(Torture::Session::steady() - $began);    # the first one says which node makes ids
 	is($stats->{issued}, 1500, "counters, $layout: issued");
-	ok($stats->{extensions} >= 1 && $stats->{extensions} <= $most, "counters, $layout: one extension, and one more a second at most")
+	ok($stats->{extensions} >= 1 && $stats->{extensions} <= $most, "counters, $layout: one extension for the node, one, and one more a second at most")
 	  or diag "$stats->{extensions}, $most";
 	is("$stats->{waits} $stats->{set_backs}", '0 0', "counters, $layout: no wait, no set-back");
 
