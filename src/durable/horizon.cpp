@@ -336,13 +336,10 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
                     bool none_kept)
 {
     Horizon* horizon = horizon_attach();
-    const int64_t right_us = now_us + settings.max_ahead_us;
+    int64_t right_us = now_us + settings.max_ahead_us;
     const Stamped server = server_remembers();
-    bool ahead = server.latest_us > right_us || server.least_us > right_us;
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        ahead = ahead || stamp_us(known_stamp(horizon, kind)) > right_us;
-    }
-    if (!ahead) {
+    if (std::max({server.latest_us, server.least_us, stamp_us(known_stamp(horizon, plain_horizon)),
+                  stamp_us(known_stamp(horizon, back_horizon))}) <= right_us) {
         return false;
     }
     refuse_where_replaced();
@@ -357,6 +354,9 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     const DurableChange made = durable_change(
         [&](const DurablePage&, Durable& durable) {
             Stamped& stamped = durable.stamped;
+            withdraw_bounds(horizon);
+            // Ids that were made since another repair are not forgotten.
+            right_us = std::max(right_us, wall_us() + settings.max_ahead_us);
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
                 const Stamp stamp =
                     std::max(stamp_of_number(stamped.stamp[kind]), known_stamp(horizon, kind));
@@ -377,6 +377,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
         pg_atomic_write_u64(&horizon->floor[kind], stamp);
         pg_atomic_write_u64(&horizon->kept[kind], stamp);
         pg_atomic_write_u64(&horizon->begun[kind], stamp);
+        pg_write_barrier();
         pg_atomic_write_u64(&horizon->bound[kind], stamp);
     }
     pg_atomic_write_u32(&horizon->file, durable_file(made.page));

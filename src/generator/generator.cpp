@@ -377,14 +377,15 @@ void change_node(Generator& g, int32_t node)
 
 void refresh_limits(Generator& g, int64_t now_us)
 {
-    const Stamp bound = published_bound(g.horizon, g.kind);
     const bool other_tick = now_us < g.tick.start_us || now_us >= g.tick.end_us;
-    const bool other_bound = bound != g.bound;
+    const bool other_bound = published_bound(g.horizon, g.kind) != g.bound;
     if (other_tick) {
         set_clock(g, now_us);
     }
-    if (other_bound) {
-        set_limits(g, bound);
+    // A repair lowers the floor too: the bound from before it is not good with it.
+    for (bool other = other_bound; other; other = published_bound(g.horizon, g.kind) != g.bound) {
+        set_limits(g, published_bound(g.horizon, g.kind));
+        pg_read_barrier();
     }
     if (other_tick || other_bound) {
         Limits limits = g.limits;
