@@ -73,6 +73,8 @@ inline bool is_numbered(const char* kind)
 inline constexpr char beyond_promise[] = "beyond what is promised";
 
 // ---- One a file
+void repaired_begins();
+void stamped(const Id& id);
 void never_twice(const Id& id);
 void never_twice_begins();
 void within_horizon(const Id& id);
@@ -85,10 +87,21 @@ void back_explained(const Id& id);
 // The horizon of a database is being raised, and was in this life; it was raised to that moment.
 void raise_begins(int database);
 bool raise_began(int database);
-void horizon_is_raised(int database, int64_t us);
+void horizon_is_raised(int database, int64_t us); // 0: it is being lowered again
 int64_t raised_to(int database);
 void past_raised(const Id& id);
 void raised_life_begins(Start how);
+
+// The horizon of a database is being lowered to that moment: what was stamped after it is
+// forgotten.
+void repair_begins(int database, int64_t us);
+void repair_ends(int database);
+bool repair_goes_on(int database); // in this life
+int repairs_of(int database);      // so far
+void repaired_life_begins();
+bool forgotten(const Id& id, size_t life); // of that life or since
+bool repaired_since(size_t life);
+int64_t highest_stamped_us(); // of any id
 
 // A server logged something.
 void no_false_alarm(Server& server, const char* message);

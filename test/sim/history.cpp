@@ -28,6 +28,7 @@ void history_begins()
     transactions.assign(1, Transaction{});
     set_backs = polls = handed_out = 0;
     never_twice_begins();
+    repaired_begins();
     rising_begins();
     settled_begins();
 }
@@ -38,6 +39,7 @@ void life_begins(Start how, int64_t behind, bool older_back)
     rising_life_begins();
     settled_life_begins();
     raised_life_begins(how);
+    repaired_life_begins();
 }
 
 void max_ahead_is_asked(int64_t us)
@@ -58,6 +60,7 @@ void id_is_handed_out(const Id& id)
     lives.back().made_ids = true;
     note_run("ids %llx to %llx of database %lld, layout %lld", static_cast<int64_t>(id.raw),
              static_cast<int64_t>(MyDatabaseId - first_database), id.layout);
+    stamped(id);
     never_twice(id);
     within_horizon(id);
     rising(id);

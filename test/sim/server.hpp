@@ -252,6 +252,9 @@ void end_transaction(bool commit);
 // The same where an error ended it: locks too.
 void abort_transaction();
 
+// ROLLBACK TO SAVEPOINT, after an error.
+void abort_subtransaction();
+
 // The running transaction becomes a prepared one. An error when there are too many.
 void prepare_transaction(int transaction);
 // Ends a prepared one of this database; false when there is none.

@@ -27,6 +27,7 @@ SimLayout layouts[layout_count] = {
     {"back on top", "back:3 time:38:10ms node:10 sequence:2 epoch=2026-01-01", 'B', {}},
     {"2 ms, scaled to 1 ms", "time:40:2ms node:19 sequence:4 epoch=2026-01-01", 'S', {}},
     {"1 s", "time:31:1s node:14 sequence:4 epoch=2026-01-01", 'O', {}},
+    {"1 ms, enciphered", "time:41:1ms node:19 sequence:3 epoch=2026-01-01 cipher=sparx64", 'c', {}},
 };
 
 int layout_of_database[most_databases];
@@ -85,6 +86,9 @@ Reached prepared_ended('Y', "a prepared transaction ended");
 Reached was_kept_open('U', "a cursor was left open");
 Reached was_named('J', "an id of a named layout");
 Reached was_raised('r', "a horizon was raised");
+Reached was_restored('r', "a dump was restored");
+Reached was_repaired('f', "a horizon was repaired");
+Reached was_saved('s', "a savepoint was rolled back");
 Reached was_replaced('V', "the file of the state was replaced");
 Reached was_terminated('E', "a session was terminated at work");
 
@@ -213,6 +217,60 @@ void poll()
     settled_answered(database, my_layout, mark, snapshot);
 }
 
+// An administrator, or the restore of a dump, says that there were ids up to that moment.
+void raise(int64_t us)
+{
+    const int repairs = repairs_of(my_database());
+    raise_begins(my_database());
+    if (mine().one_in(3)) {
+        flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, us));
+        was_restored();
+    } else {
+        flakeid::horizon_raise(us);
+        was_raised();
+    }
+    note("the horizon of database %lld is raised", my_database());
+    // A rollback of a transaction that replaces the state undoes a restore.
+    if (repairs == repairs_of(my_database()) && !repair_goes_on(my_database()) &&
+        here().replacing[my_database()].process != running->number) {
+        horizon_is_raised(my_database(), us);
+    }
+}
+
+// Lowers a horizon that lies too far ahead, where no id was stamped that must not be forgotten.
+void repair()
+{
+    const int64_t now_us = wall_clock(here());
+    if (highest_stamped_us() > now_us + flakeid::settings.max_ahead_us) {
+        return;
+    }
+    repair_begins(my_database(), now_us + flakeid::settings.max_ahead_us);
+    if (flakeid::horizon_repair(now_us, 0, 0, layouts[my_layout].layout.max_node, true)) {
+        was_repaired();
+        note("the horizon of database %lld is repaired", my_database());
+    }
+    repair_ends(my_database());
+}
+
+// What is drawn after a savepoint stays drawn when an error brings the session back to it.
+void in_savepoint()
+{
+    const bool good = survives_error([&] {
+        draw_many(mine().between(1, 3));
+        if (mine().one_in(2)) {
+            ereport(ERROR, errmsg("the savepoint is rolled back"));
+        }
+    });
+    if (good) {
+        return;
+    }
+    if (my_end || my_error == ERRCODE_QUERY_CANCELED) {
+        pg_re_throw();
+    }
+    was_saved();
+    abort_subtransaction();
+}
+
 // What the session does in one transaction.
 void transact()
 {
@@ -225,14 +283,19 @@ void transact()
         replace_state();
         transactions[static_cast<size_t>(my_transaction)].xid = my_xid;
     }
-    if (world.has('r') && mine().one_in(20)) {
-        const int64_t us = wall_clock(here()) + mine().below(3 * second);
-        raise_begins(my_database());
-        flakeid::horizon_raise(us);
-        was_raised();
-        note("the horizon of database %lld is raised", my_database());
-        horizon_is_raised(my_database(), us);
+    if (world.has('f') && mine().one_in(20)) {
+        repair();
+        if (mine().one_in(2)) {
+            raise(wall_clock(here()) + minute * 60);
+        }
         return;
+    }
+    if (world.has('r') && mine().one_in(20)) {
+        raise(wall_clock(here()) + mine().below(3 * second));
+        return;
+    }
+    if (world.has('s') && mine().one_in(5)) {
+        in_savepoint();
     }
     if (world.has('Y') && mine().one_in(6)) {
         if (end_prepared(!mine().one_in(3))) {
@@ -298,6 +361,9 @@ void draw_only_one(Seat& seat)
     begin_transaction();
     const bool good = survives_error([&] {
         load_library();
+        if (world.has('f')) {
+            repair();
+        }
         draw_one();
         end_transaction(true);
     });

@@ -299,6 +299,17 @@ void abort_transaction()
     end_transaction(false);
 }
 
+void abort_subtransaction()
+{
+    InterruptHoldoffCount = QueryCancelHoldoffCount = 0;
+    close_files();
+    let_go_of_contents();
+    if (here().replacing[my_database()].process != running->number) {
+        let_go_of_all();
+    }
+    yield();
+}
+
 SnapshotData& take_snapshot()
 {
     SnapshotData& snapshot = my_snapshot;

@@ -76,6 +76,10 @@ void never_twice(const Id& id)
     if (before == nullptr) {
         return;
     }
+    if (forgotten(id, before->life)) {
+        *before = now;
+        return;
+    }
     tell("id %llx was drawn in database %d, layout \"%s\", life %u; then in database %d, layout "
          "\"%s\", life %u, %.3f s later by the wall clock",
          static_cast<unsigned long long>(id.raw), before->database, layouts[before->layout].name,

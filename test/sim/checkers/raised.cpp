@@ -1,6 +1,8 @@
 // What is drawn after the horizon of a database was raised lies past that moment.
 #include "checkers.hpp"
 
+#include <algorithm>
+
 namespace sim {
 
 namespace {
@@ -29,7 +31,7 @@ bool raise_began(int database)
 
 void horizon_is_raised(int database, int64_t us)
 {
-    raised[database] = std::max(raised[database], us);
+    raised[database] = us == 0 ? 0 : std::max(raised[database], us);
 }
 
 int64_t raised_to(int database)
@@ -40,7 +42,8 @@ int64_t raised_to(int database)
 void past_raised(const Id& id)
 {
     if (id.generator.layout.back_bits == 0 &&
-        word_start_us(id.generator, id.word) <= id.raised_before) {
+        word_start_us(id.generator, id.word) <=
+            std::min(id.raised_before, raised[MyDatabaseId - first_database])) {
         tell("id %llx of %.6f, raised to %.6f", static_cast<unsigned long long>(id.raw),
              static_cast<double>(word_start_us(id.generator, id.word)) / 1e6,
              static_cast<double>(id.raised_before) / 1e6);

@@ -71,7 +71,7 @@ void settled_drawn(const Id& id)
         if (b.life == lives.size() - 1 && raise_began(database)) {
             kind = while_raised;
         }
-        if (kind == beyond_promise || counts_fewer(id, b.life)) {
+        if (kind == beyond_promise || counts_fewer(id, b.life) || repaired_since(b.life)) {
             forget_told();
         } else {
             tell(", %s", kind);
