@@ -22,10 +22,12 @@ void raise_stamp(pg_atomic_uint64* shared, Stamp stamp)
     raise_to(shared, static_cast<uint64_t>(stamp));
 }
 
-// No id was stamped after it in this life of the server.
+// Returns what no id of the kind was stamped after. A floor alone is of all kinds: where no id lies
+// past it, the row must not say that one does.
 Stamp known_stamp(Horizon* horizon, int kind)
 {
-    return std::max(published_bound(horizon, kind), published_floor(horizon, kind));
+    const Stamp bound = published_bound(horizon, kind);
+    return bound > published_floor(horizon, kind) ? bound : kept_stamp(horizon, kind);
 }
 
 bool is_loaded(Horizon* horizon)
