@@ -22,8 +22,7 @@ void raise_stamp(pg_atomic_uint64* shared, Stamp stamp)
     raise_to(shared, static_cast<uint64_t>(stamp));
 }
 
-// Returns what no id of the kind was stamped after. A floor alone is of all kinds: where no id lies
-// past it, the row must not say that one does.
+// Returns what no id of the kind was stamped after. A floor alone is of all kinds.
 Stamp known_stamp(Horizon* horizon, int kind)
 {
     const Stamp bound = published_bound(horizon, kind);
