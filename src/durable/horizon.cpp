@@ -51,10 +51,9 @@ Loaded load(Horizon* horizon)
     const bool replacing = durable_may_go_back(page);
     if (known && !replacing) {
         const Origin here = server_origin(durable.origin.life != 0);
-        const bool same = same_origin(durable.origin, here);
         const Stamped& kept = durable.stamped;
-        const Floors floors = later(
-            server_floors(), floors_at_start(kept, same ? 0 : server_apart_us(kept.reach_us)));
+        const auto apart = same_origin(durable.origin, here) ? 0 : server_apart_us(kept.reach_us);
+        const Floors floors = later(server_floors(), floors_at_start(kept, apart));
         server_learn_reach(kept.reach_us);
         Assert(durable_is_flushed(page));
         pg_atomic_write_u32(&horizon->file, durable_file(page));
@@ -258,12 +257,6 @@ void refuse_in_recovery()
     }
 }
 
-int64_t published_least_us(Horizon* horizon)
-{
-    return std::max(static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)),
-                    server_least_us());
-}
-
 Horizon* horizon_attach()
 {
     refuse_in_recovery();
@@ -337,10 +330,11 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
                     bool none_kept)
 {
     Horizon* horizon = horizon_attach();
-    int64_t right_us = now_us + settings.max_ahead_us;
     const Stamped server = server_remembers();
-    if (std::max({server.latest_us, server.least_us, stamp_us(known_stamp(horizon, plain_horizon)),
-                  stamp_us(known_stamp(horizon, back_horizon))}) <= right_us) {
+    // Others draw meanwhile, as far ahead as they may.
+    const int64_t reach_us = std::max(settings.max_ahead_us, server.reach_us);
+    int64_t right_us = now_us + reach_us;
+    if (std::max({server.latest_us, server.least_us, published_us(horizon)}) <= right_us) {
         return false;
     }
     refuse_where_replaced();
@@ -355,13 +349,16 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     const DurableChange made = durable_change(
         [&](const DurablePage&, Durable& durable) {
             Stamped& stamped = durable.stamped;
+            const Stamp bound[] = {published_bound(horizon, 0), published_bound(horizon, 1)};
             withdraw_bounds(horizon);
             // Ids that were made since another repair are not forgotten.
-            right_us = std::max(right_us, wall_us() + settings.max_ahead_us);
+            right_us = std::max(right_us, wall_us() + reach_us);
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
                 const Stamp stamp =
-                    std::max(stamp_of_number(stamped.stamp[kind]), known_stamp(horizon, kind));
-                stamped.stamp[kind] = stamp_number(repaired_stamp(stamp, right_us));
+                    std::max(stamp_of_number(stamped.stamp[kind]), published_floor(horizon, kind));
+                // Another bound than before: sessions look at the rest only when it has moved.
+                const Stamp repaired = repaired_stamp(stamp, right_us);
+                stamped.stamp[kind] = stamp_number(repaired) + (repaired == bound[kind] ? 1 : 0);
             }
             stamped.latest_us = std::min(stamped.latest_us, right_us);
             stamped.least_us = std::min(stamped.least_us, right_us);
@@ -377,7 +374,8 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
         const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
         pg_atomic_write_u64(&horizon->floor[kind], stamp);
         pg_atomic_write_u64(&horizon->kept[kind], stamp);
-        pg_atomic_write_u64(&horizon->begun[kind], stamp);
+        pg_atomic_write_u64(&horizon->begun[kind],
+                            std::min(stamp, pg_atomic_read_u64(&horizon->begun[kind])));
         pg_write_barrier();
         pg_atomic_write_u64(&horizon->bound[kind], stamp);
     }

@@ -57,6 +57,9 @@ inline Stamp published_floor(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
 }
 
+// Returns the latest moment that sessions of the database may have to begin after.
+int64_t published_us(Horizon* horizon);
+
 // Returns what outlives even a promotion: ids of the database go no further, and none that comes
 // later, on whatever server, lies below it.
 inline Stamp kept_stamp(Horizon* horizon, int kind)

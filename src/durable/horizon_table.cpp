@@ -3,6 +3,8 @@
 #include "durable/server_horizon.hpp"
 #include "server/shared.hpp"
 
+#include <algorithm>
+
 namespace flakeid {
 
 namespace {
@@ -44,6 +46,22 @@ void horizon_init()
 {
     shared.add();
     server_horizon_init();
+}
+
+int64_t published_least_us(Horizon* horizon)
+{
+    return std::max(static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)),
+                    server_least_us());
+}
+
+int64_t published_us(Horizon* horizon)
+{
+    int64_t us = static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        us = std::max({us, stamp_us(published_bound(horizon, kind)),
+                       stamp_us(published_floor(horizon, kind))});
+    }
+    return us;
 }
 
 Horizon* shared_horizon()

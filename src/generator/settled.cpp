@@ -310,6 +310,11 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     }
     pg_read_barrier();
     const SnapshotView view = view_of(snapshot);
+    // A transaction of an earlier run, which this snapshot does not see, may have ended before
+    // anybody looked for it. Nobody knows its ids.
+    if (view.running_count > 0 && !taken_after(view, pg_atomic_read_u64(&pins.looked))) {
+        lowest.take(no_word, 0);
+    }
     take_prepared(pins, lowest, view);
     pg_read_barrier();
     for (int i = 0; i < MaxBackends; i++) {

@@ -56,7 +56,7 @@ void create(void* memory)
     auto* fresh = static_cast<Pins*>(memory);
     pg_atomic_init_u64(&fresh->polls, 0);
     SpinLockInit(&fresh->lock);
-    pg_atomic_init_u32(&fresh->looked, 0);
+    pg_atomic_init_u64(&fresh->looked, 0);
     fresh->prepared_places = static_cast<uint32_t>(MaxBackends + 2 * max_prepared_xacts);
     pg_atomic_init_u32(&fresh->prepared_used, 0);
     pg_atomic_init_u64(&fresh->prepared_count, 0);
@@ -294,12 +294,12 @@ Pins* pins_begin()
         pins = static_cast<Pins*>(shared.memory);
         attach();
     }
-    if (unlikely(pg_atomic_read_u32(&pins->looked) == 0) && !RecoveryInProgress()) {
+    if (unlikely(pg_atomic_read_u64(&pins->looked) == 0) && !RecoveryInProgress()) {
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        if (pg_atomic_read_u32(&pins->looked) == 0) {
+        if (pg_atomic_read_u64(&pins->looked) == 0) {
             look_for_prepared();
             pg_write_barrier();
-            pg_atomic_write_u32(&pins->looked, 1);
+            pg_atomic_write_u64(&pins->looked, latest_completed_transaction());
         }
         LWLockRelease(AddinShmemInitLock);
     }

@@ -78,7 +78,9 @@ struct Pins {
     pg_atomic_uint64
         polls; // calls of flake_settled(): each revokes what flakeid.cache has reserved
     slock_t lock;
-    pg_atomic_uint32 looked; // for the prepared transactions of an earlier run
+    // The latest transaction that had ended when prepared transactions of an earlier run were
+    // looked for; 0: they were not.
+    pg_atomic_uint64 looked;
     uint32_t prepared_places;
     pg_atomic_uint32 prepared_used;  // places from here on were never used
     pg_atomic_uint64 prepared_count; // all that were ever added to `prepared`
