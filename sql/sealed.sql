@@ -233,9 +233,16 @@ RESET ROLE;
 -- Who may use the cipher unseals nothing, finds nothing by time, and makes no sealed text: its key is another one.
 GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
     flakeid.repair_horizon(bool), flakeid.accept_clock() TO regress_flakeid_user;
-SELECT flake_unseal(id) AS plain FROM orders WHERE n = 500 \gset
+SELECT array_agg(flake_unseal(id)::bigint) AS plain FROM orders WHERE n BETWEEN 500 AND 520 \gset
+CREATE FUNCTION pg_temp.read(text) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN flake_from_text($1, 'base32hex');
+EXCEPTION WHEN invalid_text_representation THEN
+    RETURN NULL; -- some sealed texts are no such text
+END $$;
 SET ROLE regress_flakeid_user;
-SELECT flake_decrypt(flake_from_text(right(id::text, 13), 'base32hex')) = :plain AS unsealed FROM orders WHERE n = 500;
+SELECT bool_or(flake_decrypt(read) = ANY (:'plain')) AS unsealed, count(read) > 0 AS some_read
+    FROM (SELECT pg_temp.read(right(id::text, 13)) AS read FROM orders WHERE n BETWEEN 500 AND 520) AS texts;
 SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT count(*) FROM orders WHERE id <@ tstzrange(''2025-01-01Z'', NULL)',
     'SELECT flake_unseal(id) FROM orders', 'SELECT flakeid.sealed_key()', 'SELECT flakeid.accept_secret()',
     'SELECT flakeid.raise_horizon(now())', 'SELECT flakeid.repair_horizon()', 'SELECT flakeid.accept_clock()']) AS statement;

@@ -126,6 +126,9 @@ for my $what (sort keys %damage)
 # A row of a later format is neither believed nor taken for a damaged one, which a REFRESH would replace.
 my $library = c_library('check', q{
 #include "common/hashfn.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 PG_FUNCTION_INFO_V1(check_of);
 Datum
 check_of(PG_FUNCTION_ARGS)
