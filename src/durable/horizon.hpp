@@ -105,10 +105,10 @@ void horizon_raise(int64_t us);
 // Makes ids begin after `stamp`, which a dump carries.
 void horizon_restore(HorizonKind kind, Stamp stamp);
 
-// Lowers a horizon that lies further ahead than flakeid.max_ahead to just that; false when none
-// does. What was stamped after it is forgotten, which is right when the nodes that make ids from
-// now on made none meanwhile, or when `none_kept`: an error where neither is known, which names
-// another node up to `max_node`.
+// Lowers a horizon that lies further ahead than any session of the server may stamp to just that;
+// false when none does. What was stamped after it is forgotten, which is right when the nodes that
+// make ids from now on made none meanwhile, or when `none_kept`: an error where neither is known,
+// which names another node up to `max_node`.
 bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uint32_t max_node,
                     bool none_kept);
 
