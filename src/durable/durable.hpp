@@ -103,6 +103,16 @@ DurableChange durable_change(Alter alter, LOCKMODE mode = AccessShareLock)
     return change;
 }
 
+// The same where nothing follows that must wait for it. Returns what the numbers are then.
+template <typename Alter>
+Durable durable_alter(Alter alter)
+{
+    const DurableChange change =
+        durable_change([&](const DurablePage&, Durable& durable) { alter(durable); });
+    durable_close(change.page);
+    return change.durable;
+}
+
 // Tells whether an older file comes back in the place of this one should the current transaction,
 // or a part of it, be rolled back.
 bool durable_may_go_back(const DurablePage& page);

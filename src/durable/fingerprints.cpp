@@ -16,20 +16,12 @@ uint32_t short_fingerprint(const SparxKey& key)
     return static_cast<uint32_t>(fingerprint_of_key(key)) | 1;
 }
 
-void set_fingerprint(Durable* durable, int number, uint32_t fingerprint)
+void set_fingerprint(Durable& durable, int number, uint32_t fingerprint)
 {
-    int64_t* cell = &durable->key_fingerprints[number / fingerprints_per_cell];
+    int64_t& cell = durable.key_fingerprints[number / fingerprints_per_cell];
     const int shift = number % fingerprints_per_cell * 32;
-    const auto others = static_cast<uint64_t>(*cell) & ~(UINT64_C(0xffffffff) << shift);
-    *cell = static_cast<int64_t>(others | static_cast<uint64_t>(fingerprint) << shift);
-}
-
-// Lets `alter` alter the fingerprints, and makes that durable.
-template <typename Alter>
-void alter_fingerprints(Alter alter)
-{
-    durable_close(
-        durable_change([&](const DurablePage&, Durable& durable) { alter(&durable); }).page);
+    const auto others = static_cast<uint64_t>(cell) & ~(UINT64_C(0xffffffff) << shift);
+    cell = static_cast<int64_t>(others | static_cast<uint64_t>(fingerprint) << shift);
 }
 
 // The number of the first loaded key for which the database knows another one, or -1. `complete`:
@@ -67,8 +59,8 @@ void check_database_fingerprints()
     bool complete = true;
     int other = known ? other_key(durable, &complete) : -1;
     if (other < 0 && !complete && !RecoveryInProgress()) {
-        alter_fingerprints([&](Durable* now) {
-            other = other_key(*now, &complete); // another session may have been here meanwhile
+        (void)durable_alter([&](Durable& now) {
+            other = other_key(now, &complete); // another session may have been here meanwhile
             for (int number = 0; number < max_keys && other < 0; number++) {
                 if (has_key(number)) {
                     set_fingerprint(now, number, short_fingerprint(expanded_secret.sealed[number]));
@@ -115,8 +107,8 @@ void prepare_sealing()
 void sealing_restore(int number, uint32_t fingerprint)
 {
     uint32_t known = 0;
-    alter_fingerprints([&](Durable* durable) {
-        known = durable_key_fingerprint(*durable, number);
+    (void)durable_alter([&](Durable& durable) {
+        known = durable_key_fingerprint(durable, number);
         set_fingerprint(durable, number, fingerprint);
     });
     forget_key(); // so that the rest of the dump is read with the right key or not at all
@@ -139,8 +131,8 @@ FLAKEID_FUNCTION(flakeid_accept_secret)
                 errmsg("cannot accept a secret during recovery"),
                 errhint("Accept it on the primary, or promote this server."));
     }
-    alter_fingerprints([](Durable* durable) {
-        memset(durable->key_fingerprints, 0, sizeof durable->key_fingerprints);
+    (void)durable_alter([](Durable& durable) {
+        memset(durable.key_fingerprints, 0, sizeof durable.key_fingerprints);
     });
     forget_key();
     PG_RETURN_VOID();

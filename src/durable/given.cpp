@@ -79,8 +79,7 @@ void remember_given()
     }
     const int64_t given = given_now();
     if (durable.given != given) {
-        durable_close(
-            durable_change([&](const DurablePage&, Durable& now) { now.given = given; }).page);
+        (void)durable_alter([&](Durable& now) { now.given = given; });
     }
 }
 
@@ -90,9 +89,8 @@ void restore_given(int64_t given)
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                 errmsg("" INT64_FORMAT " is no node that was given", given));
     }
-    durable_close(durable_change([&](const DurablePage&, Durable& durable) {
-                      durable.given = durable.given != 0 ? durable.given : given;
-                  }).page);
+    (void)durable_alter(
+        [&](Durable& durable) { durable.given = durable.given != 0 ? durable.given : given; });
 }
 
 } // namespace flakeid

@@ -44,10 +44,7 @@ template <typename Alter>
 Durable change(Alter alter)
 {
     refuse_in_recovery();
-    const DurableChange change =
-        durable_change([&](const DurablePage&, Durable& durable) { alter(durable); });
-    durable_close(change.page);
-    return change.durable;
+    return durable_alter(alter);
 }
 
 } // namespace

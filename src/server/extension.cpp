@@ -2,9 +2,6 @@
 
 extern "C" {
 #include "catalog/dependency.h"
-}
-
-extern "C" {
 #include "utils/regproc.h"
 }
 

@@ -34,10 +34,6 @@ extern "C" {
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 }
-#undef printf
-#undef fprintf
-#undef snprintf
-#undef vsnprintf
 
 namespace sim {
 

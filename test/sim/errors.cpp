@@ -68,21 +68,23 @@ int errcode(int code)
     return 0;
 }
 
+#define WRITE_MESSAGE(format)                                                                      \
+    do {                                                                                           \
+        va_list arguments;                                                                         \
+        va_start(arguments, format);                                                               \
+        vsnprintf(my_message, sizeof my_message, format, arguments);                               \
+        va_end(arguments);                                                                         \
+    } while (0)
+
 int errmsg(const char* format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(my_message, sizeof my_message, format, arguments);
-    va_end(arguments);
+    WRITE_MESSAGE(format);
     return 0;
 }
 
 int errmsg_internal(const char* format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(my_message, sizeof my_message, format, arguments);
-    va_end(arguments);
+    WRITE_MESSAGE(format);
     return 0;
 }
 
@@ -121,10 +123,7 @@ void pre_format_elog_string(int, const char*) {}
 
 char* format_elog_string(const char* format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(my_message, sizeof my_message, format, arguments);
-    va_end(arguments);
+    WRITE_MESSAGE(format);
     return my_message;
 }
 

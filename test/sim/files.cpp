@@ -1,21 +1,15 @@
 // Files of a server's data directory that WAL does not carry, and who the server is: the functions
 // of the C library and of PostgreSQL that get at them. Each is a yield; a write counts once it is
 // flushed, and where the server's disk fails it fails.
-#include "server.hpp"
+#include "backend.hpp"
 
 #include "checker.hpp"
 #include "core/record.hpp"
 
 extern "C" {
-#include "access/xlog.h"
 #include "catalog/pg_control.h"
 #include "common/controldata_utils.h"
-#include "storage/fd.h"
 }
-#undef printf
-#undef fprintf
-#undef snprintf
-#undef vsnprintf
 
 #include <algorithm>
 #include <cerrno>
