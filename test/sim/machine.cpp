@@ -39,6 +39,7 @@ uint64_t yields;
 Image pristine;
 Process* running;
 int64_t longest_burst = 150;
+Plan plan;
 
 struct Process::Fiber {
     ucontext_t context{};
@@ -224,7 +225,9 @@ void run(Process& process)
     }
     running = &process;
     // Short ones, and long ones that let a process finish what it is at.
-    burst = static_cast<long>(chance.one_in(2) ? chance.below(4) : chance.below(longest_burst));
+    burst = plan.on ? static_cast<long>(plan.stops_at - yields)
+                    : static_cast<long>(chance.one_in(2) ? chance.below(4)
+                                                         : chance.below(longest_burst));
     sim_yields_left = burst;
     trace_number(static_cast<uint64_t>(true_us) * most_processes +
                  static_cast<uint64_t>(process.number));
@@ -284,6 +287,15 @@ bool run_somebody(int64_t until)
         } else if (process.alive) {
             next = std::min(next, wakes_at);
         }
+    }
+    if (count > 0 && plan.on) {
+        Process** next_one = std::find_if(ready, ready + count - 1, [](const Process* process) {
+            return process->number >= plan.current;
+        });
+        Process& chosen = (*next_one)->number >= plan.current ? **next_one : *ready[0];
+        plan.current = chosen.number;
+        run(chosen);
+        return true;
     }
     if (count > 0) {
         run(*ready[chance.below(count)]);

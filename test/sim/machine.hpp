@@ -128,6 +128,15 @@ T& of(Process& process, T& variable)
     return *static_cast<T*>(of_process(process, const_cast<std::remove_volatile_t<T>*>(&variable)));
 }
 
+// Instead of chance: a process goes on until it waits, and then the next one does; at that yield
+// the running one stops.
+struct Plan {
+    bool on = false;
+    uint64_t stops_at = 0;
+    int current = 0; // number of the process
+};
+extern Plan plan;
+
 // How long a process goes on alone: up to so many yields, the others stand wherever they are.
 extern int64_t longest_burst;
 

@@ -1,5 +1,8 @@
-// Which step comes next, and what the steps reached.
+// Which step comes next, what the steps reached, and lists of steps as text.
+#include "run.hpp"
 #include "world.hpp"
+
+#include <cstdlib>
 
 namespace sim {
 
@@ -63,6 +66,53 @@ const Reached* not_reached()
 const std::vector<Reached*>& all_reached()
 {
     return reaches();
+}
+
+// ---- Lists
+
+bool is_list(const std::string& steps)
+{
+    return steps.find_first_of(",-") != std::string::npos;
+}
+
+Steps read_steps(const std::string& text)
+{
+    Steps steps;
+    if (!is_list(text)) {
+        for (uint64_t i = 0; i < strtoull(text.c_str(), nullptr, 10); i++) {
+            steps.push_back(i);
+        }
+        return steps;
+    }
+    const char* at = text.c_str();
+    while (*at != '\0') {
+        char* end;
+        const uint64_t first = strtoull(at, &end, 10);
+        const uint64_t last = *end == '-' ? strtoull(end + 1, &end, 10) : first;
+        for (uint64_t i = first; i <= last; i++) {
+            steps.push_back(i);
+        }
+        at = *end == ',' ? end + 1 : end;
+        if (*at != '\0' && end == at) {
+            exit(2);
+        }
+    }
+    return steps;
+}
+
+std::string write_steps(const Steps& steps)
+{
+    std::string text;
+    for (size_t i = 0; i < steps.size();) {
+        size_t last = i;
+        while (last + 1 < steps.size() && steps[last + 1] == steps[last] + 1) {
+            last++;
+        }
+        text += (text.empty() ? "" : ",") + std::to_string(steps[i]) +
+                (last > i ? "-" + std::to_string(steps[last]) : "");
+        i = last + 1;
+    }
+    return is_list(text) ? text : text + ",";
 }
 
 } // namespace sim

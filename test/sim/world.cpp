@@ -7,6 +7,7 @@
 #include "sessions.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sim {
 
@@ -381,7 +382,35 @@ const std::vector<StepKind> server_steps = {
 
 } // namespace
 
-void make_world(uint64_t seed, const char* letters)
+bool may_happen(char feature)
+{
+    return feature != 0 && strchr("XFPCMK", feature) != nullptr;
+}
+
+void happen(char feature)
+{
+    switch (feature) {
+    case 'X':
+        return step_crash();
+    case 'F':
+        return step_fast_restart();
+    case 'P':
+        return step_promotion();
+    case 'C':
+        return step_put_copy_back();
+    case 'M':
+        return step_use_copy();
+    default:
+        return step_set_back();
+    }
+}
+
+void take_copy()
+{
+    step_take_copy();
+}
+
+void make_world(uint64_t seed, const char* letters, int sessions)
 {
     reset_machine();
     Random choice(mix(seed, 1));
@@ -404,7 +433,7 @@ void make_world(uint64_t seed, const char* letters)
     } else if (world.has('L') && world.chosen.find_first_of("XFTPCM") == std::string::npos) {
         world.chosen += 'F';
     }
-    world.session_count = static_cast<int>(choice.between(2, 5));
+    world.session_count = sessions > 0 ? sessions : static_cast<int>(choice.between(2, 5));
     Server& s = server();
     s.number = 0;
     s.database_count = world.has('D') ? static_cast<int>(choice.between(2, 3)) : 1;

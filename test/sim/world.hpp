@@ -29,11 +29,16 @@ struct World {
 };
 extern World world;
 
-// Chooses what the seed, or `letters`, says, and lets the first server start.
-void make_world(uint64_t seed, const char* letters);
+// Chooses what the seed, or `letters` and `sessions`, says, and lets the first server start.
+void make_world(uint64_t seed, const char* letters, int sessions = 0);
 
 // Lets one step happen.
 void run_step(uint64_t number);
+
+// What a feature's letter stands for happens, where it is one event.
+bool may_happen(char feature);
+void happen(char feature);
+void take_copy(); // for C and M
 
 // Faults stop, and what should go on then does.
 void end_world();

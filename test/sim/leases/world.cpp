@@ -58,7 +58,7 @@ std::string connection_string()
 
 } // namespace
 
-void make_world(uint64_t seed, const char* letters)
+void make_world(uint64_t seed, const char* letters, int)
 {
     reset_machine();
     Random choice(mix(seed, 1));
