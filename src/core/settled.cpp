@@ -39,9 +39,10 @@ bool unfinished(const SnapshotView& view, uint64_t transaction)
 
 Word skipped_word(const WordShape& shape, Word furthest, Tick now)
 {
-    const Tick tick = word_tick(shape, furthest);
-    const Tick after = now > tick ? tick + 1 : now;
-    const Word first = word_of(shape, word_back(shape, furthest), after, 0);
+    if (now > word_tick(shape, furthest)) {
+        return last_of_tick(shape, furthest);
+    }
+    const Word first = word_of(shape, word_back(shape, furthest), now, 0);
     return first == no_word ? no_word : first - 1;
 }
 

@@ -54,14 +54,10 @@ void limit_to_lease(Generator& g)
 void set_limits(Generator& g, Stamp bound)
 {
     pg_read_barrier();
-    const Stamp floor = published_floor(g.horizon, g.kind);
     // The first tick that begins after the floor.
-    const Word last_before = last_word_at(g, floor);
+    const Word last_before = last_word_at(g, published_floor(g.horizon, g.kind));
     auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(bound), us)); };
     g.limits.first = last_before == highest_word ? last_before : last_before + 1;
-    if (tick_of_us(g.layout, stamp_us(floor)) < 0 && stamp_back(floor) <= g.shape.max_back) {
-        g.limits.first = word_of(g.shape, stamp_back(floor), Tick{0}, 0);
-    }
     if (g.shape.has_back) {
         // The first tick that begins after that moment.
         const int64_t least = tick_of_us(g.layout, published_least_us(g.horizon)) + 1;

@@ -147,14 +147,20 @@ inline Tick clamp_tick(const WordShape& shape, int64_t tick)
     return tick < 0 ? Tick{0} : std::min(static_cast<Tick>(tick), shape.max_tick);
 }
 
-// Returns the last word of the tick that a stamp lies in.
+// Returns the last word of the tick that a stamp lies in. Of one from before the epoch that is the
+// word before the first tick: the stamp allows no word of its count.
 inline Word last_word_at(const Generator& g, Stamp stamp)
 {
     // Another layout of the database may have counted further back than this one can.
-    return stamp_back(stamp) > g.shape.max_back
-               ? last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick)
-               : last_of_tick(g.shape, stamp_back(stamp),
-                              clamp_tick(g.shape, tick_of_us(g.layout, stamp_us(stamp))));
+    if (stamp_back(stamp) > g.shape.max_back) {
+        return last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick);
+    }
+    const int64_t tick = tick_of_us(g.layout, stamp_us(stamp));
+    if (tick < 0) {
+        const Word first = word_of(g.shape, stamp_back(stamp), Tick{0}, 0);
+        return first == no_word ? no_word : first - 1;
+    }
+    return last_of_tick(g.shape, stamp_back(stamp), clamp_tick(g.shape, tick));
 }
 
 static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);

@@ -16,45 +16,6 @@ using flakeid::Draw;
 using flakeid::Generator;
 using flakeid::Word;
 
-// Sequences are short, so that ids run ahead; one is long enough for the short way of draw_one().
-SimLayout layouts[layout_count] = {
-    {"10 ms", "time:39:10ms sequence:2 machine:16 epoch=2026-01-01", 0, {}},
-    {"1 ms", "time:41:1ms node:19 sequence:3 epoch=2026-01-01", 0, {}},
-    {"back below, bits of 10 ms",
-     "time:39:10ms sequence:2 back:2 machine:14 epoch=2026-01-01",
-     'B',
-     {}},
-    {"back on top", "back:3 time:38:10ms node:10 sequence:2 epoch=2026-01-01", 'B', {}},
-    {"2 ms, scaled to 1 ms", "time:40:2ms node:19 sequence:4 epoch=2026-01-01", 'S', {}},
-    {"1 s", "time:31:1s node:14 sequence:4 epoch=2026-01-01", 'O', {}},
-    {"1 ms, enciphered", "time:41:1ms node:19 sequence:3 epoch=2026-01-01 cipher=sparx64", 'c', {}},
-};
-
-int layout_of_database[most_databases];
-
-void parse_layouts()
-{
-    for (SimLayout& layout : layouts) {
-        const auto error = flakeid::parse_layout(layout.text, strlen(layout.text), &layout.layout);
-        if (error.status != flakeid::LayoutStatus::ok) {
-            broken_for_good("layout \"%s\" is wrong", layout.text);
-        }
-    }
-}
-
-void choose_layout(Server& server, int database)
-{
-    int layout;
-    do {
-        layout = static_cast<int>(chance.below(layout_count));
-    } while ((layouts[layout].feature != 0 && !world.has(layouts[layout].feature)) ||
-             (world.has('Q') && database == 0 && lives.size() == 1 &&
-              !can_settle(layouts[layout].layout)));
-    layout_of_database[database] = layout;
-    server.of_database[database]["flakeid.layout"] = layouts[layout].text;
-    note("layout of database %lld is %lld", database, layout);
-}
-
 namespace {
 
 const Settings roles[] = {
@@ -70,7 +31,8 @@ struct Seat {
     uint64_t told[4] = {};
     int told_count = 0;
     bool busy = false;
-    bool one_id = false; // all that it is to do is to draw one
+    bool one_id = false;   // all that it is to do is to draw one
+    bool one_mark = false; // or to ask for a settled mark
     bool got_it = false;
     std::string refusal; // without the numbers in it
 };
@@ -90,6 +52,8 @@ Reached was_restored('r', "a dump was restored");
 Reached was_repaired('f', "a horizon was repaired");
 Reached was_saved('s', "a savepoint was rolled back");
 Reached was_replaced('V', "the file of the state was replaced");
+Reached was_further('N', "a node of the span but the first");
+Reached was_set('H', "a session set another layout");
 Reached was_terminated('E', "a session was terminated at work");
 
 PROCESS_LOCAL int my_layout = 0;
@@ -124,6 +88,9 @@ void hand_out(const Generator& g, Word word, int layout, const Before& before, b
         {raw_id(g, word), g, word, layout, my_transaction, before.highest, before.raised, cached});
     if (word_tick(g.shape, word) > g.limits.now) {
         ran_ahead();
+    }
+    if (g.node != g.granted.first) {
+        was_further();
     }
 }
 
@@ -185,10 +152,7 @@ void draw_named()
 {
     alignas(Generator) static PROCESS_LOCAL char bytes[sizeof(Generator)] = {};
     static PROCESS_LOCAL int made_for = -1;
-    int layout;
-    do {
-        layout = static_cast<int>(mine().below(layout_count));
-    } while (layouts[layout].feature != 0 && !world.has(layouts[layout].feature));
+    const int layout = some_layout(mine());
     Generator& g = *reinterpret_cast<Generator*>(bytes);
     const Before before = draw_begins(layout);
     if (made_for != layout || !still_good(g)) {
@@ -208,7 +172,7 @@ void poll()
     if (!can_settle(g.layout)) {
         return;
     }
-    SnapshotData& snapshot = take_snapshot();
+    const SnapshotData& snapshot = take_snapshot();
     const int64_t mark = settled_id(g, snapshot);
     polls++;
     was_polled();
@@ -271,9 +235,23 @@ void in_savepoint()
     abort_subtransaction();
 }
 
+// SET flakeid.layout
+void set_layout()
+{
+    const int layout = some_layout(mine());
+    was_set();
+    if (set_setting("flakeid.layout", layouts[layout].text)) {
+        my_layout = layout;
+        note("sets layout %lld", layout);
+    }
+}
+
 // What the session does in one transaction.
 void transact()
 {
+    if (world.has('H') && mine().one_in(15)) {
+        set_layout();
+    }
     if (world.has('Q') && mine().one_in(6)) {
         poll();
         return;
@@ -353,18 +331,24 @@ bool is_deserved()
            strstr(my_message, "no ids left") != nullptr;
 }
 
-// One id, in a transaction of its own.
-void draw_only_one(Seat& seat)
+// One id or settled mark, in a transaction of its own.
+void only_one(Seat& seat)
 {
     my_transaction = static_cast<int>(transactions.size());
     transactions.emplace_back();
     begin_transaction();
     const bool good = survives_error([&] {
         load_library();
-        if (world.has('f')) {
-            repair();
+        if (seat.one_mark) {
+            while (end_prepared(true)) {
+            }
+            poll();
+        } else {
+            if (world.has('f')) {
+                repair();
+            }
+            draw_one();
         }
-        draw_one();
         end_transaction(true);
     });
     seat.got_it = good || is_deserved();
@@ -385,6 +369,7 @@ bool work()
     if (my_configuration != here().configuration_version) {
         my_configuration = here().configuration_version;
         reload_settings();
+        my_layout = layout_of_database[my_database()];
     }
     begin_transaction();
     const bool good = survives_error([&] {
@@ -425,15 +410,15 @@ void session()
         if (terminate_pending) {
             break;
         }
-        while (seat.told_count == 0 && !seat.one_id) {
+        while (seat.told_count == 0 && !seat.one_id && !seat.one_mark) {
             seat.busy = false;
             sleep_until(never);
         }
         seat.busy = true;
         cancel_pending = false; // one that came between two statements
-        if (seat.one_id) {
-            draw_only_one(seat);
-            seat.one_id = false;
+        if (seat.one_id || seat.one_mark) {
+            only_one(seat);
+            seat.one_id = seat.one_mark = false;
             if (my_end) {
                 break;
             }
@@ -529,22 +514,41 @@ bool calm_down()
     return !somebody_works();
 }
 
-void everyone_draws(Server& server, int64_t within, Fails fails)
+namespace {
+
+void everyone_gets(bool Seat::*what, Server& server, int64_t within, const char* problem)
 {
     renew_sessions(server);
     for (int i = 0; i < world.session_count; i++) {
-        seats[i].one_id = true;
+        seats[i].*what = true;
         seats[i].got_it = false;
         seats[i].refusal = "it waits";
         wake(*seats[i].process);
     }
     run_turns(1000000, true_us + within);
-    for (int i = 0; fails == Fails::may_not && i < world.session_count; i++) {
+    for (int i = 0; problem != nullptr && i < world.session_count; i++) {
         if (!seats[i].got_it) {
             tell("session %d of database %d with role %d", i, seats[i].database, seats[i].role);
-            broken("life: all is well, and a session gets no id: %s", seats[i].refusal.c_str());
+            broken("life: all is well, and a session gets no %s: %s", problem,
+                   seats[i].refusal.c_str());
         }
     }
+}
+
+} // namespace
+
+void everyone_draws(Server& server, int64_t within, Fails fails)
+{
+    everyone_gets(&Seat::one_id, server, within, fails == Fails::may ? nullptr : "id");
+}
+
+void everyone_polls(Server& server, Fails fails)
+{
+    everyone_gets(&Seat::one_mark, server, second, nullptr); // ends what is prepared
+    (void)calm_down();
+    marks_must_pass(true);
+    everyone_gets(&Seat::one_mark, server, second, fails == Fails::may ? nullptr : "settled mark");
+    marks_must_pass(false);
 }
 
 Process* busy_session(Server& server, int number)

@@ -13,9 +13,11 @@ struct SimLayout {
     char feature; // that has it; 0: every world
     flakeid::Layout layout;
 };
-constexpr int layout_count = 7;
+constexpr int layout_count = 9;
 extern SimLayout layouts[layout_count];
 void parse_layouts();
+// One that this world has.
+int some_layout(Random& random);
 
 // ALTER DATABASE ... SET flakeid.layout
 extern int layout_of_database[most_databases];
@@ -36,6 +38,9 @@ bool calm_down();
 // theirs.
 enum class Fails { may, may_not };
 void everyone_draws(Server& server, int64_t within, Fails fails);
+
+// Each one asks for a settled mark, after all prepared transactions have ended.
+void everyone_polls(Server& server, Fails fails);
 
 // Somebody who is not at rest; nullptr: there is nobody.
 Process* busy_session(Server& server, int seat);

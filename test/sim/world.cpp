@@ -45,13 +45,16 @@ const std::vector<Feature> features = {
     {'s', "savepoints that are rolled back"},
     {'c', "an enciphered layout"},
     {'f', "horizons that are raised by mistake and repaired"},
+    {'e', "a layout that begins and ends in this world"},
+    {'b', "the same with back"},
 };
 
 namespace {
 
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
-    "DXT", "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX", "NJHF", "VXCr",
+    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP",
+    "ZIEX", "NJHF",    "VXCr",  "eDXr",  "bCMr", "HAQ",   "BLGXF",
 };
 
 int64_t highest_wall; // that any server ever showed
@@ -174,7 +177,8 @@ void start(Start how, Directory directory)
         transaction.ended = transaction.ended || (transaction.prepared && !waits);
     }
     for (int i = 0; i < s.database_count; i++) {
-        if (lives.size() == 1 || (world.has('L') && chance.one_in(4))) {
+        const bool may_change = world.chosen.find_first_of("Leb") != std::string::npos;
+        if (lives.size() == 1 || (may_change && chance.one_in(4))) {
             choose_layout(s, i);
             if (lives.size() > 1) {
                 layout_changed();
@@ -433,11 +437,15 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     } else if (world.has('L') && world.chosen.find_first_of("XFTPCM") == std::string::npos) {
         world.chosen += 'F';
     }
+    // Their ids rise at another pace from the same one on, and so may be the same.
+    if (world.has('e') && world.has('b')) {
+        world.chosen.erase(world.chosen.find('b'), 1);
+    }
     world.session_count = sessions > 0 ? sessions : static_cast<int>(choice.between(2, 5));
     Server& s = server();
     s.number = 0;
     s.database_count = world.has('D') ? static_cast<int>(choice.between(2, 3)) : 1;
-    s.configuration["flakeid.node"] = world.has('N') ? "0-1" : "0";
+    s.configuration["flakeid.node"] = !world.has('N') ? "0" : choice.one_in(2) ? "0-1" : "0-11";
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;
     s.machine = ++next_machine;
@@ -487,10 +495,11 @@ void run_turns(int64_t turns, int64_t until)
 // clock is right, no disk fails, and what was stamped ahead of the clock has passed.
 void end_world()
 {
+    chance = Random(mix(world.seed, 99));
     Server& s = server();
     s.failing_writes = 0;
     s.slowest_flush = 3 * ms;
-    if (s.panicked) {
+    if (s.panicked || (world.has('X') && chance.one_in(3))) {
         start(Start::crash, left_by_crash());
     }
     note("faults stop");
@@ -500,11 +509,20 @@ void end_world()
     if (!calm_down()) {
         broken("G4: a session goes on for a minute after it was cancelled");
     }
+    if (world.has('Q')) {
+        run_turns(1000, true_us + 10 * second);
+        everyone_polls(s, Fails::may); // ids may stand at the very end of a horizon
+        (void)calm_down();
+    }
     everyone_draws(s, 10 * second, Fails::may); // the first use of a database after a start
     (void)calm_down();
     run_turns(1000, true_us + 10 * second);
     // After a repair ids begin as far ahead as any session may stamp.
     everyone_draws(s, (world.has('f') ? 7 : 3) * second, Fails::may_not);
+    if (world.has('Q')) {
+        run_turns(1000, true_us + 10 * second);
+        everyone_polls(s, Fails::may_not);
+    }
 }
 
 } // namespace sim

@@ -108,5 +108,7 @@ TEST(Settled, IdleNodesAreSkippedToTheEndOfATick)
     EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{100}), word(99, 3)); // nor than the clock
     EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{50}), word(49, 3));
     EXPECT_EQ(skipped_word(shape, word(100, 1), Tick{0}), no_word);
+    EXPECT_EQ(skipped_word(shape, word(1023, 1), Tick{2000}),
+              word(1023, 3)); // past the layout's end
     EXPECT_EQ(last_of_tick(shape, word(7, 1)), word(7, 3));
 }

@@ -1,4 +1,5 @@
-// G1, how it is kept: an id is stamped up to the flushed horizon of its database only.
+// G1, how it is kept: an id is stamped up to the flushed horizon of its database only, and for a
+// node that is remembered to make ids.
 #include "checkers.hpp"
 
 namespace sim {
@@ -12,6 +13,11 @@ void within_horizon(const Id& id)
         tell("stamp %llx, horizon %llx", static_cast<long long>(stamp),
              static_cast<long long>(durable.stamped.stamp[id.generator.kind]));
         broken("an id past the flushed horizon");
+    }
+    const auto bit = static_cast<int64_t>(flakeid::bit_of_node(id.generator.node));
+    if ((durable.stamped.nodes & bit) == 0) {
+        tell("node %u", id.generator.node);
+        broken("an id of a node that is not remembered");
     }
 }
 

@@ -1,5 +1,5 @@
 // Settled marks: each id below one belongs to a transaction that has ended, the snapshot sees it,
-// and none follows, in whatever life.
+// and none follows, in whatever life. When all is well, none stays above one.
 #include "checkers.hpp"
 #include "core/settled.hpp"
 #include "sessions.hpp"
@@ -22,6 +22,7 @@ struct Best {
     size_t life = 0;
 };
 Best best[most_databases][layout_count]; // that was ever answered
+bool must_pass;
 
 // A count of set-backs stands above the time in such ids. A copy or a standby that does not know of
 // a set-back yet goes on with a lower count: what it makes lies below marks from after the
@@ -35,8 +36,14 @@ bool counts_fewer(const Id& id, size_t life_of_mark)
 
 } // namespace
 
+void marks_must_pass(bool from_now_on)
+{
+    must_pass = from_now_on;
+}
+
 void settled_begins()
 {
+    must_pass = false;
     settled_life_begins();
     for (auto& of_database : best) {
         for (Best& b : of_database) {
@@ -110,6 +117,13 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
                              : "settled: the snapshot does not see an id below the mark");
         }
         at = ids.erase(at);
+    }
+    for (const auto& [id, drawn] : ids) {
+        if (must_pass && snapshot.xcnt == 0 && drawn.database == database) {
+            tell("id %llx, mark %llx", static_cast<unsigned long long>(id),
+                 static_cast<unsigned long long>(mark));
+            broken("life: all is well, and a settled mark does not pass an id");
+        }
     }
     Best& b = best[database][layout];
     if (mark >= b.mark) {

@@ -1,0 +1,67 @@
+// The layouts of databases and sessions.
+#include "sessions.hpp"
+
+#include "checkers.hpp"
+#include "core/settled.hpp"
+
+#include <cstring>
+
+namespace sim {
+
+using flakeid::can_settle;
+
+// Sequences are short, so that ids run ahead; one is long enough for the short way of draw_one().
+SimLayout layouts[layout_count] = {
+    {"10 ms", "time:39:10ms sequence:2 machine:16 epoch=2026-01-01", 0, {}},
+    {"1 ms", "time:41:1ms node:19 sequence:3 epoch=2026-01-01", 0, {}},
+    {"back below, bits of 10 ms",
+     "time:39:10ms sequence:2 back:2 machine:14 epoch=2026-01-01",
+     'B',
+     {}},
+    {"back on top", "back:3 time:38:10ms node:10 sequence:2 epoch=2026-01-01", 'B', {}},
+    {"2 ms, scaled to 1 ms", "time:40:2ms node:19 sequence:4 epoch=2026-01-01", 'S', {}},
+    {"1 s", "time:31:1s node:14 sequence:4 epoch=2026-01-01", 'O', {}},
+    {"1 ms, enciphered", "time:41:1ms node:19 sequence:3 epoch=2026-01-01 cipher=sparx64", 'c', {}},
+    {"1 s, short life", "time:8:1s node:8 sequence:4 epoch=2027-01-15T08:00:01Z", 'e', {}},
+    {"back on top, short life",
+     "back:1 time:9:700ms node:8 sequence:4 epoch=2027-01-15T08:00:01Z",
+     'b',
+     {}},
+};
+
+int layout_of_database[most_databases];
+
+void parse_layouts()
+{
+    for (SimLayout& layout : layouts) {
+        const auto error = flakeid::parse_layout(layout.text, strlen(layout.text), &layout.layout);
+        if (error.status != flakeid::LayoutStatus::ok) {
+            broken_for_good("layout \"%s\" is wrong", layout.text);
+        }
+    }
+}
+
+int some_layout(Random& random)
+{
+    int layout;
+    do {
+        layout = static_cast<int>(random.below(layout_count));
+    } while (layouts[layout].feature != 0 && !world.has(layouts[layout].feature));
+    return layout;
+}
+
+void choose_layout(Server& server, int database)
+{
+    const bool first = database == 0 && lives.size() == 1;
+    int layout;
+    do {
+        layout = some_layout(chance);
+    } while (first && ((world.has('Q') && !can_settle(layouts[layout].layout)) ||
+                       (world.has('e') && layouts[layout].feature != 'e') ||
+                       (world.has('b') && layouts[layout].feature != 'b')));
+    layout_of_database[database] = layout;
+    server.of_database[database]["flakeid.layout"] = layouts[layout].text;
+    note("layout of database %lld is %lld", database, layout);
+}
+
+} // namespace sim
