@@ -237,7 +237,6 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     remember_given();
     if (g.lease.entry != nullptr && g.lease.wanted_node == any_node) {
         set_slot(g, g.span.first, &no_slot);
-        view_lease(g);
     } else {
         if (find_slot(g, g.span.first) == nullptr) {
             throw_no_room_for_span();

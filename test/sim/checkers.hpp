@@ -103,6 +103,12 @@ bool forgotten(const Id& id, size_t life); // of that life or since
 bool repaired_since(size_t life);
 int64_t highest_stamped_us(); // of any id
 
+// A session got an error; its text, without the numbers in it.
+void refused();
+std::string refusal_text();
+// Whether it is no fault of flakeid's, even when all is well.
+bool is_deserved();
+
 // A server logged something.
 void no_false_alarm(Server& server, const char* message);
 

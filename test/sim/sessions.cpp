@@ -14,6 +14,7 @@ using flakeid::can_settle;
 using flakeid::configured_generator;
 using flakeid::Draw;
 using flakeid::Generator;
+using flakeid::Span;
 using flakeid::Word;
 
 namespace {
@@ -166,6 +167,26 @@ void draw_named()
     hand_out(g, word, layout, before, false);
 }
 
+// flake_next('layout', node) of a node of the span.
+void draw_of_node()
+{
+    alignas(Generator) static PROCESS_LOCAL char bytes[sizeof(Generator)] = {};
+    Generator& g = *reinterpret_cast<Generator*>(bytes);
+    const Span granted = configured_generator().granted;
+    const auto node = static_cast<int32_t>(mine().between(granted.first, granted.last));
+    const Before before = draw_begins(my_layout);
+    if (!still_good(g)) {
+        make_of_node(g, layouts[my_layout].text, strlen(layouts[my_layout].text), node);
+    } else if (g.node != static_cast<uint32_t>(node)) {
+        change_node(g, node);
+    }
+    const Word word = next_word(g);
+    if (place_node(g.layout, static_cast<uint32_t>(node)) != g.node_bits) {
+        broken("an id of another node than was asked for");
+    }
+    hand_out(g, word, my_layout, before, flakeid::settings.cache != 1);
+}
+
 void poll()
 {
     Generator& g = configured_generator();
@@ -287,6 +308,9 @@ void transact()
     if (world.has('J') && mine().one_in(6)) {
         draw_named();
     }
+    if (world.has('N') && mine().one_in(6)) {
+        draw_of_node();
+    }
     if (world.has('G') && mine().one_in(8)) {
         was_many();
         draw_many(mine().between(50, 1500));
@@ -305,30 +329,6 @@ void transact()
             sleep_us(mine().below(2 * second));
         }
     }
-}
-
-// The text of the last error, without the numbers in it.
-std::string error_text()
-{
-    std::string text;
-    for (const char* c = my_message; *c != '\0'; c++) {
-        text += *c >= '0' && *c <= '9' ? '#' : *c == '%' ? ' ' : *c;
-    }
-    return text;
-}
-
-void note_error()
-{
-    static std::set<std::string> texts;
-    note(texts.insert("error: " + error_text()).first->c_str());
-}
-
-// An error that is no fault of flakeid's, even when all is well.
-bool is_deserved()
-{
-    return my_error == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED ||
-           strstr(my_message, "can make the same ids") != nullptr ||
-           strstr(my_message, "no ids left") != nullptr;
 }
 
 // One id or settled mark, in a transaction of its own.
@@ -353,8 +353,8 @@ void only_one(Seat& seat)
     });
     seat.got_it = good || is_deserved();
     if (!good) {
-        note_error();
-        seat.refusal = error_text();
+        refused();
+        seat.refusal = refusal_text();
         abort_transaction();
     }
 }
@@ -386,7 +386,7 @@ bool work()
         }
     });
     if (!good) {
-        note_error();
+        refused();
         abort_transaction();
     }
     if (my_end || mine().one_in(60)) {

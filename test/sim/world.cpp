@@ -54,7 +54,7 @@ namespace {
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP",
-    "ZIEX", "NJHF",    "VXCr",  "eDXr",  "bCMr", "HAQ",   "BLGXF",
+    "ZIEX", "NJHF",    "VXCr",  "eDXr",  "bCMr", "HAQ",   "BLGXF", "DIOE",
 };
 
 int64_t highest_wall; // that any server ever showed
@@ -445,7 +445,7 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     Server& s = server();
     s.number = 0;
     s.database_count = world.has('D') ? static_cast<int>(choice.between(2, 3)) : 1;
-    s.configuration["flakeid.node"] = !world.has('N') ? "0" : choice.one_in(2) ? "0-1" : "0-11";
+    s.configuration["flakeid.node"] = !world.has('N') ? "0" : choice.one_in(2) ? "0-1" : "0-15";
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;
     s.machine = ++next_machine;

@@ -31,7 +31,8 @@ uint64_t highest_id(int layout)
 
 void rising(const Id& id)
 {
-    if (is_span(id.generator) || id.generator.layout.back_bits > 0) {
+    if (id.generator.granted.first != id.generator.granted.last ||
+        id.generator.layout.back_bits > 0) {
         return;
     }
     if (!id.cached && id.raw <= id.highest_before) {

@@ -363,7 +363,7 @@ void leave_transaction_open()
         q.holder = "somebody";
         q.wish.named = true;
         q.wish.any = chance.one_in(2);
-        q.wish.node = first_fixed + 2 * static_cast<int32_t>(any_member());
+        q.wish.node = last_fixed - 2 * static_cast<int32_t>(any_member());
         q.wish.ttl_us = 60 * second;
         const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
         faults.transaction_open_until = std::max(

@@ -6,7 +6,7 @@
 namespace sim {
 
 constexpr int most_sessions = 3;
-constexpr int32_t first_fixed = 500; // node of the first one, if it is fixed
+constexpr int32_t last_fixed = 1023; // node of the first one, if it is fixed: the layout's last
 
 struct DrawingSession {
     Process* process = nullptr; // nullptr: it has ended

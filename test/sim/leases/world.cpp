@@ -101,8 +101,8 @@ void make_world(uint64_t seed, const char* letters, int)
     for (int i = 0; i < member_count; i++) {
         const bool preload = world.has('W') && choice.one_in(2);
         const bool any = world.has('M') ? !choice.one_in(4) : choice.one_in(2);
-        const int32_t node = first_fixed + 2 * i;
         const bool span = world.has('G') && choice.one_in(2);
+        const int32_t node = last_fixed - 2 * i - (span ? 1 : 0);
         const std::string fixed =
             std::to_string(node) + (span ? "-" + std::to_string(node + 1) : "");
         make_member(i, any, node, preload,
