@@ -9,10 +9,6 @@
 #include "settings/settings.hpp"
 #include "server/stats.hpp"
 
-extern "C" {
-#include "commands/extension.h"
-}
-
 namespace flakeid {
 
 namespace {
@@ -131,6 +127,10 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             durable = before;
             return;
         }
+        if (loaded) {
+            raise_to(&horizon->least_us, static_cast<uint64_t>(durable.stamped.least_us));
+            durable.stamped.least_us = static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
+        }
         for (int kind = 0; kind < horizon_kinds; kind++) {
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
@@ -144,10 +144,6 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             }
             Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
             take_stamp(&durable.stamped, kind, stamp);
-        }
-        if (loaded) {
-            raise_to(&horizon->least_us, static_cast<uint64_t>(durable.stamped.least_us));
-            durable.stamped.least_us = static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
         }
         if (loaded || before.lost != 0) {
             durable.origin = here; // otherwise the next one who loads it allows for what is missed
@@ -369,10 +365,14 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     }
     Assert(durable_is_flushed(made.page));
     server_repair(right_us);
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        pg_atomic_write_u64(&horizon->floor[kind],
+                            static_cast<uint64_t>(made.durable.stamped.stamp[kind]));
+    }
+    pg_write_barrier();
     pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
-        pg_atomic_write_u64(&horizon->floor[kind], stamp);
         pg_atomic_write_u64(&horizon->kept[kind], stamp);
         pg_atomic_write_u64(&horizon->begun[kind],
                             std::min(stamp, pg_atomic_read_u64(&horizon->begun[kind])));

@@ -10,7 +10,9 @@
 //
 // Locking: AddinShmemInitLock is held to take an entry. Whoever alters the row holds the lock of
 // its page (durable.hpp), which orders those who extend. No lock: all of Horizon but `database` is
-// atomic, and a draw reads `bound`, then `floor`.
+// atomic, and a draw reads `bound`, then `floor`, then `least_us`, then `floor` again. A raise
+// moves `least_us` first, a repair `floor`: no draw goes by a floor that is raised and a moment
+// that is not, which look like a clock that was set back.
 //
 // What a crash leaves of an extension, wherever it comes:
 //   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.

@@ -54,13 +54,21 @@ void limit_to_lease(Generator& g)
 void set_limits(Generator& g, Stamp bound)
 {
     pg_read_barrier();
+    Stamp floor;
+    int64_t least_us;
+    do {
+        floor = published_floor(g.horizon, g.kind);
+        pg_read_barrier();
+        least_us = published_least_us(g.horizon);
+        pg_read_barrier();
+    } while (published_floor(g.horizon, g.kind) != floor);
     // The first tick that begins after the floor.
-    const Word last_before = last_word_at(g, published_floor(g.horizon, g.kind));
+    const Word last_before = last_word_at(g, floor);
     auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(bound), us)); };
     g.limits.first = last_before == highest_word ? last_before : last_before + 1;
     if (g.shape.has_back) {
         // The first tick that begins after that moment.
-        const int64_t least = tick_of_us(g.layout, published_least_us(g.horizon)) + 1;
+        const int64_t least = tick_of_us(g.layout, least_us) + 1;
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }
     g.limits.last = last_word_at(g, bound);
@@ -215,8 +223,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     g.limits.least = Tick{0};
     g.limits.start_ahead = static_cast<uint64_t>(server_longest_wait_us() / g.layout.tick_us) + 1;
     g.bound = no_stamp;
-    g.tick.end_us = g.tick.start_us = 0;
-    g.tick.coarse_end_us = 0;
+    g.tick = TickNow{};
     g.stretch = Stretch{};
     if (g.layout.enciphered) {
         (void)configured_key();

@@ -194,6 +194,9 @@ void poll()
         return;
     }
     const SnapshotData& snapshot = take_snapshot();
+    if (mine().one_in(6)) {
+        sleep_us(mine().below(second)); // one of a transaction that is REPEATABLE READ
+    }
     const int64_t mark = settled_id(g, snapshot);
     polls++;
     was_polled();

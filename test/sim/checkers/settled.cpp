@@ -34,6 +34,28 @@ bool counts_fewer(const Id& id, size_t life_of_mark)
                        [](const Life& life) { return life.older_back; });
 }
 
+// What may hold a mark back lasts no longer than this.
+constexpr int64_t longest_held = 60 * minute;
+
+bool goes_far_back(int number, int64_t mark, int64_t before)
+{
+    const flakeid::Layout& layout = layouts[number].layout;
+    auto us = [&](int64_t id) {
+        return static_cast<int64_t>(static_cast<uint64_t>(id) >> layout.time_shift) *
+               layout.tick_us;
+    };
+    return layout.back_bits == 0 && us(mark) + longest_held < us(before);
+}
+
+// In one life nothing but a repair lowers a mark, nor does a fast restart. After other starts the
+// server may not know its file, and what it gave, until the first draw.
+bool keeps_marks(size_t life)
+{
+    return !repaired_since(life) &&
+           std::all_of(lives.begin() + static_cast<ptrdiff_t>(life) + 1, lives.end(),
+                       [](const Life& l) { return l.how == Start::fast; });
+}
+
 } // namespace
 
 void marks_must_pass(bool from_now_on)
@@ -126,6 +148,11 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
         }
     }
     Best& b = best[database][layout];
+    if (snapshot.xcnt == 0 && goes_far_back(layout, mark, b.mark) && keeps_marks(b.life)) {
+        tell("mark %llx after %llx", static_cast<unsigned long long>(mark),
+             static_cast<unsigned long long>(b.mark));
+        broken("a settled mark goes far back, and no transaction is open that wrote");
+    }
     if (mark >= b.mark) {
         b = {mark, lives.size() - 1};
     }
