@@ -1,5 +1,7 @@
 #include "settled.hpp"
 
+#include <algorithm>
+
 namespace flakeid {
 
 bool can_settle(const Layout& layout)
@@ -48,13 +50,8 @@ Word skipped_word(const WordShape& shape, Word furthest, Tick now)
 
 Word within_layout(const WordShape& shape, Word word)
 {
-    const Word last = last_of_tick(shape, shape.has_back ? shape.max_back : 0, shape.max_tick);
-    if (word >= last) {
-        return last;
-    }
-    return word_tick(shape, word) > shape.max_tick
-               ? last_of_tick(shape, word_back(shape, word), shape.max_tick)
-               : word;
+    return std::min(word,
+                    last_of_tick(shape, shape.has_back ? shape.max_back : 0, shape.max_tick));
 }
 
 } // namespace flakeid

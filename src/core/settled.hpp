@@ -42,7 +42,8 @@ inline bool taken_after(const SnapshotView& view, uint64_t completed)
 // to no later tick than that of `furthest`, the last word of all nodes.
 Word skipped_word(const WordShape& shape, Word furthest, Tick now);
 
-// Returns `word`, or where the layout has no such word, the last one of the layout before it.
+// Returns `word`, or the last one of the layout where it lies past that. For layouts that can
+// settle: none of their counts of set-backs ends before its ticks do.
 Word within_layout(const WordShape& shape, Word word);
 
 } // namespace flakeid

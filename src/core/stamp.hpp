@@ -8,6 +8,7 @@
 
 #include "layout.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 
@@ -25,7 +26,7 @@ static_assert(stamp_us_bits + max_back_bits < 64, "a stamp is a positive bigint"
 constexpr Stamp stamp_of(uint64_t back, int64_t us)
 {
     assert(back <= low_mask(max_back_bits));
-    const int64_t within = us < 0 ? 0 : us > last_stamp_us ? last_stamp_us : us;
+    const int64_t within = std::clamp(us, INT64_C(0), last_stamp_us);
     return Stamp{back << stamp_us_bits | static_cast<uint64_t>(within)};
 }
 
@@ -108,15 +109,14 @@ constexpr int64_t allowed_behind_us = 3 * us_per_s;
 // The moment past which a lost server cannot have stamped, when another one took its place.
 constexpr int64_t apart_us(int64_t now_us, int64_t reach_us)
 {
-    return now_us + (reach_us > least_reach_us ? reach_us : least_reach_us) + allowed_behind_us;
+    return now_us + std::max(reach_us, least_reach_us) + allowed_behind_us;
 }
 
 // The stamp, but no further ahead of the clock than ids are stamped. Whoever takes a lost server's
 // place begins past apart_us() and so past the result, however far that server's horizon reached.
 constexpr Stamp within_reach(Stamp stamp, int64_t now_us, int64_t max_ahead_us)
 {
-    const int64_t reached_us = now_us + max_ahead_us;
-    return stamp_us(stamp) > reached_us ? stamp_of(stamp_back(stamp), reached_us) : stamp;
+    return std::min(stamp, stamp_of(stamp_back(stamp), now_us + max_ahead_us));
 }
 
 // Where ids begin after a start: past `stamp` of their kind (never 0), and never before `least_us`
