@@ -109,6 +109,20 @@ std::string refusal_text();
 // Whether it is no fault of flakeid's, even when all is well.
 bool is_deserved();
 
+// What a draw gave.
+void inside_layout(const Id& id);
+void as_wanted(const flakeid::Generator& generator, const flakeid::Draw& draw, flakeid::Want want);
+
+// The row of a database was flushed.
+void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after);
+void extensions_begin();
+
+// The latest moment that a clock showed.
+int64_t right_wall();
+
+// True where files were copied, or a server may take them for that.
+bool may_look_moved(const Server& server);
+
 // A server logged something.
 void no_false_alarm(Server& server, const char* message);
 

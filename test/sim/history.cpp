@@ -39,6 +39,7 @@ void life_begins(Start how, int64_t behind, bool older_back)
     rising_life_begins();
     settled_life_begins();
     raised_life_begins(how);
+    extensions_begin();
     repaired_life_begins();
 }
 
@@ -61,6 +62,7 @@ void id_is_handed_out(const Id& id)
     note_run("ids %llx to %llx of database %lld, layout %lld", static_cast<int64_t>(id.raw),
              static_cast<int64_t>(MyDatabaseId - first_database), id.layout);
     stamped(id);
+    inside_layout(id);
     never_twice(id);
     within_horizon(id);
     rising(id);

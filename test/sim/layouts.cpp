@@ -19,6 +19,10 @@ SimLayout layouts[layout_count] = {
      'B',
      {}},
     {"back on top", "back:3 time:38:10ms node:10 sequence:2 epoch=2026-01-01", 'B', {}},
+    {"one count of back below, its bit the same",
+     "time:39:10ms sequence:2 part:1 back:1 machine:14 epoch=2026-01-01",
+     'B',
+     {}},
     {"2 ms, scaled to 1 ms", "time:40:2ms node:4 sequence:4 epoch=2026-01-01", 'S', {}},
     {"1 s", "time:31:1s node:4 sequence:4 epoch=2026-01-01", 'O', {}},
     {"1 ms, enciphered", "time:41:1ms node:4 sequence:3 epoch=2026-01-01 cipher=sparx64", 'c', {}},
@@ -55,7 +59,7 @@ void choose_layout(Server& server, int database)
     const bool first = database == 0 && lives.size() == 1;
     int layout;
     do {
-        layout = some_layout(chance);
+        layout = database > 0 && chance.one_in(3) ? layout_of_database[0] : some_layout(chance);
     } while (first && ((world.has('Q') && !can_settle(layouts[layout].layout)) ||
                        (world.has('e') && layouts[layout].feature != 'e') ||
                        (world.has('b') && layouts[layout].feature != 'b')));

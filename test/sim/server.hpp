@@ -290,6 +290,9 @@ extern void (*on_transaction_end)(bool committed);
 extern void (*on_prepared_end)(int transaction, bool committed);
 
 // A line that the server logged; the world may listen.
+// Called before the row of a database is taken for flushed.
+extern void (*on_row_flushed)(Server& server, int database, const StateFile& before,
+                              const StateFile& after);
 extern void (*on_log)(Server& server, const char* message);
 
 } // namespace sim

@@ -15,6 +15,7 @@ using flakeid::configured_generator;
 using flakeid::Draw;
 using flakeid::Generator;
 using flakeid::Span;
+using flakeid::Want;
 using flakeid::Word;
 
 namespace {
@@ -120,7 +121,9 @@ void draw_many(int64_t n)
         const bool block = mine().one_in(3);
         const auto most = static_cast<int64_t>(max_sequence(g.shape)) + 1;
         const int64_t wanted = block ? std::min<int64_t>(most, 4) : 6;
-        const Draw d = draw(g, {static_cast<uint32_t>(mine().between(1, wanted)), block});
+        const Want want{static_cast<uint32_t>(mine().between(1, wanted)), block};
+        const Draw d = draw(g, want);
+        as_wanted(g, d, want);
         for (uint32_t i = 0; i < d.count; i++) {
             hand_out(g, d.word + i, my_layout, before, false);
         }
@@ -133,7 +136,9 @@ void leave_open()
 {
     Generator g = configured_generator();
     const Before before = draw_begins(my_layout);
-    const Draw d = draw(g, {static_cast<uint32_t>(mine().between(2, 8)), false});
+    const Want want{static_cast<uint32_t>(mine().between(2, 8)), false};
+    const Draw d = draw(g, want);
+    as_wanted(g, d, want);
     const int64_t wall = my_highest_wall;
     was_kept_open();
     for (uint32_t i = 0; i < d.count; i++) {
@@ -468,6 +473,7 @@ void begin_sessions(Server& server, int64_t within)
     on_transaction_end = transaction_ends;
     on_prepared_end = prepared_ends;
     on_log = no_false_alarm;
+    on_row_flushed = seldom_extended;
     for (int i = 0; i < world.session_count; i++) {
         begin_session(server, i, within);
     }

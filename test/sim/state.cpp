@@ -249,6 +249,10 @@ void XLogFlush(XLogRecPtr lsn)
     for (const WalRecord& record : server.wal) {
         if (record.kind == WalKind::page && record.lsn > server.flushed && record.lsn <= target &&
             record.file.number == server.now.databases[record.database].current) {
+            if (on_row_flushed != nullptr) {
+                on_row_flushed(server, record.database, server.flushed_rows[record.database],
+                               record.file);
+            }
             server.flushed_rows[record.database] = record.file;
         }
     }

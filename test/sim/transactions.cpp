@@ -23,6 +23,8 @@ PROCESS_LOCAL int64_t my_highest_wall = 0;
 PROCESS_LOCAL bool cancel_pending = false, terminate_pending = false;
 
 void (*on_log)(Server& server, const char* message);
+void (*on_row_flushed)(Server& server, int database, const StateFile& before,
+                       const StateFile& after);
 void (*on_transaction_end)(bool committed);
 void (*on_prepared_end)(int transaction, bool committed);
 

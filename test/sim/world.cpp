@@ -55,6 +55,7 @@ namespace {
 const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM",  "QGNAY", "BLKXF", "GRXCP", "ZIEX", "NJHF",
     "VXCr", "eDXr",    "bCMr",  "HAQ",   "BLGXF", "DIOE",  "QYFH",  "QYX",   "HQO",
+    "DBLKX", "BLKF", "GBXT", "QYGs", "AGrV", "DMRG",
 };
 
 int64_t highest_wall; // that any server ever showed
@@ -77,11 +78,20 @@ Server& server()
     return servers[world.server];
 }
 
+} // namespace
+
+int64_t right_wall()
+{
+    highest_wall = std::max(highest_wall, wall_clock(server()));
+    return highest_wall;
+}
+
+namespace {
+
 // How far the clock is behind the latest moment that any showed.
 int64_t behind()
 {
-    highest_wall = std::max(highest_wall, wall_clock(server()));
-    return highest_wall - wall_clock(server());
+    return right_wall() - wall_clock(server());
 }
 
 void set_back(int64_t us)
@@ -314,7 +324,7 @@ void step_use_copy()
 
 void step_set_back()
 {
-    set_back(chance.below(chance.one_in(6) ? 20 * second : 3 * second));
+    set_back(chance.below(chance.one_in(3) ? 20 * second : 3 * second));
     run_turns(chance.below(12));
 }
 

@@ -6,6 +6,20 @@
 
 namespace sim {
 
+namespace {
+
+// No floor lies further ahead of the clock, but for one that was raised by mistake.
+constexpr int64_t furthest_floor = 30 * second;
+
+// Another layout may have counted further back than this one can.
+bool has_ids_left(const flakeid::Layout& layout)
+{
+    return !world.has('f') && (layout.back_bits == 0 || set_backs <= layout.max_back) &&
+           wall_clock(here()) + furthest_floor < end_us(layout);
+}
+
+} // namespace
+
 std::string refusal_text()
 {
     std::string text;
@@ -31,6 +45,11 @@ void refused()
         if (early && !world.has('K') && strstr(my_message, layout.text) != nullptr &&
             wall_clock(here()) > layout.layout.epoch_us + 100 * ms) {
             broken("G5: the clock does not lie before the epoch");
+        }
+        if (my_error == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED &&
+            strstr(my_message, layout.text) != nullptr && has_ids_left(layout.layout)) {
+            tell("%s", my_message);
+            broken("G5: the layout has ids left");
         }
     }
 }

@@ -1,0 +1,64 @@
+// A horizon reaches no further ahead of the clock than sessions may stamp, and is extended once a
+// second at most, so that a standby whose replay lags by less misses one extension. After a start
+// the row may catch up once.
+#include "checkers.hpp"
+#include "world.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+namespace {
+
+// flakeid.max_ahead of any role
+int64_t furthest_ahead()
+{
+    return (world.has('R') ? 8 : 5) * second;
+}
+
+struct Moved {
+    int64_t latest, before; // true time
+};
+Moved moved[most_databases][flakeid::horizon_kinds];
+size_t looked_moved; // the number of lives when it last did; 0: never
+
+} // namespace
+
+void extensions_begin()
+{
+    looked_moved = lives.size() == 1 ? 0 : looked_moved;
+    for (auto& of_database : moved) {
+        std::fill(of_database, of_database + flakeid::horizon_kinds, Moved{-second, -second});
+    }
+}
+
+void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after)
+{
+    // There a row may say anything.
+    if (world.has('r') || world.has('f') || world.has('V')) {
+        return;
+    }
+    looked_moved = may_look_moved(server) ? lives.size() : looked_moved;
+    for (int kind = 0; kind < flakeid::horizon_kinds; kind++) {
+        const auto from = flakeid::stamp_of_number(durable_of(before).stamped.stamp[kind]);
+        const auto to = flakeid::stamp_of_number(durable_of(after).stamped.stamp[kind]);
+        if (to <= from) {
+            continue;
+        }
+        if (looked_moved == 0 && stamp_us(to) > right_wall() + furthest_ahead()) {
+            tell("%.6f s ahead", static_cast<double>(stamp_us(to) - right_wall()) / 1e6);
+            broken("a horizon further ahead of the clock than any session stamps");
+        }
+        if (stamp_back(to) > stamp_back(from)) {
+            continue;
+        }
+        Moved& of = moved[database][kind];
+        if (true_us - of.before < second) {
+            tell("three within %.6f s", static_cast<double>(true_us - of.before) / 1e6);
+            broken("a horizon is extended more than once a second");
+        }
+        of = {true_us, of.latest};
+    }
+}
+
+} // namespace sim
