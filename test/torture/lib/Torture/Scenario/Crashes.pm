@@ -85,6 +85,7 @@ sub crashes
 	$server->stop;
 	my $row = row('crashes', $draws,
 		"3 databases, another one first each time; kill -9 of the server $killed times, of a backend, immediate and fast shutdown $others times; the clock set back to pass the same moments again, set forth, or left as it was, $hours times set back by an hour", %o);
+	unlike($server->log, qr/were copied, put back or changed|file "\S+" is missing/, "crashes, $layout: no restart is taken for a copy");
 	cmp_ok($row->{without_memory}, '>', 0, "crashes, $layout: a generator without memory would have repeated $row->{without_memory}");
 	$row->{what} .= " (a generator without memory repeats $row->{without_memory})";
 	$server->drop;
