@@ -10,7 +10,11 @@ namespace {
 constexpr int fingerprints_per_cell = 2;
 static_assert(key_fingerprint_cells * fingerprints_per_cell == max_keys);
 
-// Never 0, which stands for no fingerprint.
+// Stands for the fingerprint of key 0 where enciphered layouts used the secret and sealed ids did
+// not.
+constexpr uint32_t enciphered_mark = 2;
+
+// Never 0, which stands for no fingerprint, nor the mark.
 uint32_t short_fingerprint(const SparxKey& key)
 {
     return static_cast<uint32_t>(fingerprint_of_key(key)) | 1;
@@ -24,6 +28,15 @@ void set_fingerprint(Durable& durable, int number, uint32_t fingerprint)
     cell = static_cast<int64_t>(others | static_cast<uint64_t>(fingerprint) << shift);
 }
 
+bool knows_any(const Durable& durable)
+{
+    bool any = false;
+    for (const int64_t cell : durable.key_fingerprints) {
+        any = any || cell != 0;
+    }
+    return any;
+}
+
 // The number of the first loaded key for which the database knows another one, or -1. `complete`:
 // the database knows all of them.
 int other_key(const Durable& durable, bool* complete)
@@ -32,7 +45,7 @@ int other_key(const Durable& durable, bool* complete)
     for (int number = 0; number < max_keys; number++) {
         const uint32_t known = durable_key_fingerprint(durable, number);
         if (has_key(number) && known != short_fingerprint(expanded_secret.sealed[number])) {
-            if (known != 0) {
+            if (known != 0 && known != enciphered_mark) {
                 return number;
             }
             *complete = false;
@@ -84,21 +97,27 @@ uint32_t durable_key_fingerprint(const Durable& durable, int number)
     return static_cast<uint32_t>(cell >> (number % fingerprints_per_cell * 32));
 }
 
-bool sealed_before()
+bool secret_used()
 {
     Durable durable;
-    bool any = false;
-    if (durable_look(&durable)) {
-        for (const int64_t cell : durable.key_fingerprints) {
-            any = any || cell != 0;
-        }
+    return durable_look(&durable) && knows_any(durable);
+}
+
+void remember_enciphering()
+{
+    Durable durable;
+    if (durable_look(&durable) && !knows_any(durable)) {
+        (void)durable_alter([](Durable& now) {
+            if (!knows_any(now)) {
+                set_fingerprint(now, 0, enciphered_mark);
+            }
+        });
     }
-    return any;
 }
 
 void prepare_sealing()
 {
-    load_secret(sealed_before());
+    load_secret(secret_used);
     check_database_fingerprints();
     expanded_secret.sealing = settings.generation;
     expanded_secret.read_at = PgReloadTime;
@@ -109,10 +128,13 @@ void sealing_restore(int number, uint32_t fingerprint)
     uint32_t known = 0;
     (void)durable_alter([&](Durable& durable) {
         known = durable_key_fingerprint(durable, number);
-        set_fingerprint(durable, number, fingerprint);
+        if (known == 0 || fingerprint != enciphered_mark) {
+            set_fingerprint(durable, number, fingerprint);
+        }
     });
     forget_key(); // so that the rest of the dump is read with the right key or not at all
-    if (known != 0 && known != fingerprint) {
+    if (known != 0 && known != enciphered_mark && fingerprint != enciphered_mark &&
+        known != fingerprint) {
         throw_other_key(number, "The dump that is restored comes from another secret.");
     }
 }
@@ -132,7 +154,9 @@ FLAKEID_FUNCTION(flakeid_accept_secret)
                 errhint("Accept it on the primary, or promote this server."));
     }
     (void)durable_alter([](Durable& durable) {
+        const bool used = knows_any(durable);
         memset(durable.key_fingerprints, 0, sizeof durable.key_fingerprints);
+        set_fingerprint(durable, 0, used ? enciphered_mark : 0);
     });
     forget_key();
     PG_RETURN_VOID();

@@ -1,4 +1,7 @@
-// The keys of sealed ids: those of the secret (secret.hpp), once they were found to be the same as
+// What the database remembers of the secret (secret.hpp): that ids were made with it at all, so
+// that nobody is told to make another one, and which keys sealed ids were made with.
+//
+// The keys of sealed ids are those of the secret, once they were found to be the same as
 // those that sealed ids of this database were made with before. Under another secret a sealed text
 // would be the text of another id, and nothing in it would show that.
 //
@@ -14,8 +17,20 @@ extern "C" {
 
 namespace flakeid {
 
-// True when ids of this database were sealed, here or before a restore.
-bool sealed_before();
+// True when ids of this database were sealed or enciphered, here or before a restore.
+bool secret_used();
+
+// Returns key 0 of the settings in effect. Valid until the settings change.
+inline const SparxKey& configured_key()
+{
+    if (unlikely(expanded_secret.generation != settings.generation)) {
+        load_key(secret_used);
+    }
+    return expanded_secret.key[0];
+}
+
+// Remembers that ids of an enciphered layout are made here, for secret_used().
+void remember_enciphering();
 
 // Loads the keys, or throws an error that says what is wrong with them.
 void prepare_sealing();

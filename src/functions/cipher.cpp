@@ -1,5 +1,5 @@
 // flake_encrypt and flake_decrypt: the block cipher alone.
-#include "settings/secret.hpp"
+#include "durable/fingerprints.hpp"
 
 using namespace flakeid;
 

@@ -5,7 +5,7 @@
 #include "server/clock.hpp"
 #include "core/layout.hpp"
 #include "server/messages.hpp"
-#include "settings/secret.hpp"
+#include "durable/fingerprints.hpp"
 #include "server/postgres.hpp"
 #include "settings/settings.hpp"
 

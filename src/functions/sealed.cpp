@@ -40,7 +40,7 @@ bool open_sealed(Sealed sealed, uint64_t* id, Node* context)
                 (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                  errmsg("no secret is configured"),
                  errdetail("Sealed ids need a secret of 16 bytes."),
-                 errhint("%s", no_secret_hint(sealed_before()))));
+                 errhint("%s", no_secret_hint(secret_used()))));
     }
     const ExpandedSecret& secret = sealing_keys();
     if (!has_key(sealed.key)) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "generator/generator.hpp"
-#include "settings/secret.hpp"
+#include "durable/fingerprints.hpp"
 
 namespace flakeid {
 

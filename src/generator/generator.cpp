@@ -2,13 +2,13 @@
 
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
+#include "durable/fingerprints.hpp"
 #include "durable/given.hpp"
 #include "remote/connection_string.hpp"
 #include "core/settled.hpp"
 #include "settings/lease_settings.hpp"
 #include "server/messages.hpp"
 #include "settings/node.hpp"
-#include "settings/secret.hpp"
 #include "settings/settings.hpp"
 #include "settings/shared_node.hpp"
 #include "lease/worker.hpp"
@@ -227,6 +227,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     g.stretch = Stretch{};
     if (g.layout.enciphered) {
         (void)configured_key();
+        remember_enciphering();
     }
     g.lease.in_force = leases_in_force();
     g.lease.entry = nullptr;

@@ -46,7 +46,7 @@ char* secret_string;
 char* secret_file_string;
 
 const char* secret_file; // empty: none
-bool used_before;        // as load_secret() was told
+bool (*used_before)();   // as load_secret() was told
 
 bool parse_secret(const char* text, size_t length, unsigned char* key, const char** reason)
 {
@@ -222,9 +222,9 @@ const char* expand_keys(const char* text, size_t length, bool* named)
 {
     refuse_file(
         system_error, message, "",
-        used_before
-            ? "Put the secret back, or correct flakeid.secret_file. Sealed ids of this database "
-              "were made with it, and a new one cannot read them."
+        used_before()
+            ? "Put the secret back, or correct flakeid.secret_file. Ids of this database were made "
+              "with it, and a new one cannot read them."
             : psprintf("Put the secret back, or correct flakeid.secret_file. A new secret cannot "
                        "read ids made with the old one; for a new installation, as the user that "
                        "runs the server: (umask 077; set -C; openssl rand -hex 16 > %s)",
@@ -332,7 +332,7 @@ SecretSource secret_source()
 const char* no_secret_hint(bool used)
 {
     if (used) {
-        return "Set flakeid.secret_file to the file of the secret that ids were sealed with here.";
+        return "Set flakeid.secret_file to the file of the secret that ids were made with here.";
     }
     constexpr char example[] = "/etc/postgresql/flakeid.secret";
     return psprintf(
@@ -347,7 +347,7 @@ uint64_t fingerprint_of_key(const SparxKey& key)
     return sparx_encrypt(key, UINT64_C(0x666c616b65696421));
 }
 
-void load_secret(bool used)
+void load_secret(bool (*used)())
 {
     used_before = used;
     const bool has_file = secret_file[0] != '\0';
@@ -374,16 +374,16 @@ void load_secret(bool used)
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("no secret is configured"),
                 errdetail("Enciphered ids need a secret of 16 bytes."),
-                errhint("%s", no_secret_hint(used)));
+                errhint("%s", no_secret_hint(used())));
     }
     expanded_secret.loaded = settings.generation;
     expanded_secret.generation = has_key(0) ? settings.generation : 0;
 }
 
-void load_key()
+void load_key(bool (*used)())
 {
     if (expanded_secret.loaded != settings.generation) {
-        load_secret();
+        load_secret(used);
     }
     if (!has_key(0)) {
         refuse_file(0, "the secret file holds no key 0",

@@ -37,20 +37,11 @@ inline bool has_key(int number)
 }
 
 // Expands the secret of the settings in effect, or throws an error that says what is wrong with it.
-// `used`: ids were made with a secret before, so that no new one is offered.
-void load_secret(bool used = false);
+// `used` is asked then: where ids were made with a secret before, no new one is offered.
+void load_secret(bool (*used)());
 
 // Expands them too, and throws an error unless there is a key 0.
-void load_key();
-
-// Returns key 0 of the settings in effect. Valid until the settings change.
-inline const SparxKey& configured_key()
-{
-    if (unlikely(expanded_secret.generation != settings.generation)) {
-        load_key();
-    }
-    return expanded_secret.key[0];
-}
+void load_key(bool (*used)());
 
 // Returns what to do where there is no secret. A new one is offered where none was used before.
 const char* no_secret_hint(bool used);

@@ -21,12 +21,13 @@ while (<$csv>)
 }
 close $csv;
 my $characters = 'sixteen letters!';
-sub hint_file
+sub new_file
 {
 	my ($file) = @_;
 	return 'hint: Put the secret back, or correct flakeid.secret_file. A new secret cannot read ids made with the old one; '
 	  . "for a new installation, as the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > '$file')";
 }
+my $hint_used = 'hint: Put the secret back, or correct flakeid.secret_file. Ids of this database were made with it, and a new one cannot read them.';
 my $hint_form = 'hint: A secret is 32 hexadecimal digits, or exactly 16 characters.';
 my $none = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
   . 'hint: As the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > /etc/postgresql/flakeid.secret) Then as a superuser: '
@@ -63,6 +64,8 @@ is(in_use($node, "SET flakeid.secret_file = '" . write_file("$dir/mode", $known[
 my $of_characters = $node->safe_psql('postgres',
 	"SET flakeid.secret_file = '" . write_file("$dir/characters", "$characters\n") . "'; SELECT flake_encrypt(5)");
 is($of_characters, $node->safe_psql('postgres', "SELECT flake_encrypt(5, convert_to('$characters', 'UTF8'))"), '16 characters');
+is(refusal($node, "SET flakeid.secret_file = '$dir/wrong'; SELECT flake_next('randflake')"),
+	"58P01: could not open the secret file: No such file or directory\ndetail: The file is \"$dir/wrong\".\n" . new_file("$dir/wrong"), 'a new secret is offered where none was used');
 is($node->safe_psql('postgres', "SET flakeid.secret_file = '$good';
 		SELECT flake_make('2058-11-05 17:10:23Z', 131071, 131071, 'randflake') = flake_encrypt(-1, decode('$known[0]{secret}', 'hex')),
 		flake_decrypt(flake_next('randflake')) >> 34 > 0"),
@@ -94,7 +97,7 @@ for my $mode (0640, 0620, 0610, 0604, 0602, 0601, 0660, 0644, 0777)
 		"F0000: the secret file has group or world access\ndetail: $the_wrong\nhint: If it is the file that you mean, run: chmod 600 '$dir/wrong'", $mode ];
 }
 push @bad, [ 'no right for the server', $known[1]{secret},
-	"42501: could not open the secret file: Permission denied\ndetail: $the_wrong\n" . hint_file("$dir/wrong"), 0000 ];
+	"42501: could not open the secret file: Permission denied\ndetail: $the_wrong\n" . $hint_used, 0000 ];
 for my $bad (@bad)
 {
 	my ($what, $text, $expected, $mode) = @$bad;
@@ -106,16 +109,16 @@ for my $bad (@bad)
 	is(refusal($node, "SET flakeid.secret_file = '$dir/wrong'; SELECT flake_next('randflake')"), $expected, 'for flake_next too');
 }
 unlink "$dir/wrong";
-my $missing = "58P01: could not open the secret file: No such file or directory\ndetail: $the_wrong\n" . hint_file("$dir/wrong");
+my $missing = "58P01: could not open the secret file: No such file or directory\ndetail: $the_wrong\n" . $hint_used;
 is(in_use($node, "SET flakeid.secret_file = '$good'; SELECT flake_encrypt(5); SET flakeid.secret_file = '$dir/wrong';"), $missing, 'no file');
 mkdir "$dir/wrong", 0700;
-my $not_regular = "F0000: the secret file is not a regular file\ndetail: $the_wrong\n" . hint_file("$dir/wrong");
+my $not_regular = "F0000: the secret file is not a regular file\ndetail: $the_wrong\n" . $hint_used;
 is(in_use($node, "SET flakeid.secret_file = '$dir/wrong';"), $not_regular, 'a directory');
 rmdir "$dir/wrong";
 system('mkfifo', '-m', '600', "$dir/wrong") == 0 or die $!;
 is(in_use($node, "SET flakeid.secret_file = '$dir/wrong';"), $not_regular, 'a pipe, without waiting for it');
 unlink "$dir/wrong";
-is(in_use($node, "SET flakeid.secret_file = '/dev/null';"), "F0000: the secret file is not a regular file\ndetail: The file is \"/dev/null\".\n" . hint_file('/dev/null'), 'a device');
+is(in_use($node, "SET flakeid.secret_file = '/dev/null';"), "F0000: the secret file is not a regular file\ndetail: The file is \"/dev/null\".\n" . $hint_used, 'a device');
 is(refusal($node, "SET flakeid.secret_file = '$dir/wrong'; SELECT flake_next(), flake_node(5)"), '', 'plain layouts do not ask for it');
 
 # A file that changes under a running server
@@ -147,6 +150,22 @@ $node->safe_psql('postgres', "CREATE DATABASE other; CREATE ROLE ordinary LOGIN;
 $node->safe_psql('other', 'CREATE EXTENSION flakeid');
 is(in_use($node, ''), 3, 'ALTER DATABASE sets it');
 is(in_use($node, '', 'other'), $none =~ s{DATABASE postgres}{DATABASE other}r, 'for that database');
+
+# A dump says that there was a secret, and sealed ids may be the first to say which
+my $used = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
+  . 'hint: Set flakeid.secret_file to the file of the secret that ids were made with here.';
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', "$dir/dump.sql" ], 'pg_dump');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'restored', '-f', "$dir/dump.sql" ], 'restored');
+is(in_use($node, '', 'restored'), $used, 'a restored database asks for the old secret');
+my $seal = "$use_good SELECT flake_next()::flake_sealed::text";
+is(refusal($node, $seal, database => $_), '', "$_: ids are sealed with the secret that was enciphered with before") for 'postgres', 'restored';
+is($node->safe_psql('restored', 'SELECT keys_0 > 2 FROM flakeid.state'), 't', 'and which one it was is known');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'restored', '-c', "INSERT INTO flakeid.restored VALUES ('fingerprint of key 0', 2)" ], 'a dump of before');
+is($node->safe_psql('restored', 'SELECT keys_0 > 2 FROM flakeid.state'), 't', 'forgets nothing');
+$node->safe_psql('restored', 'SELECT flakeid.accept_secret()');
+is(in_use($node, '', 'restored'), $used, 'nor that there was one, when another one is accepted');
+is(refusal($node, "SET flakeid.secret_file = '$dir/bare'; SELECT flake_next()::flake_sealed::text", database => 'restored'), '', 'which then seals');
 is(refusal($node, "SELECT flake_next('randflake')", user => 'ordinary'), '', 'an ordinary role generates with it');
 is(refusal($node, "SET flakeid.secret_file = ''; SELECT flake_next('randflake')", user => 'ordinary'), '', 'and cannot take it away');
 
@@ -279,7 +298,7 @@ for my $bad ('fifteen letters', 'g' . substr($known[2]{secret}, 1), "$known[2]{s
 # Taken away it is gone: no session goes on with it.
 reload(undef);
 is($two->poll_query_until('postgres', q{SELECT value = 'none' FROM flakeid.status WHERE name = 'secret'}), 1, 'taken out of the file');
-is(in_use($two, ''), $none, 'there is none');
+is(in_use($two, ''), $used, 'there is none');
 $session->query("SELECT pg_sleep(0.05)") until $session->query(q{SELECT value FROM flakeid.status WHERE name = 'secret'}) eq 'none';
 is($session->query("SELECT flake_encrypt($known[1]{raw})"), '', 'for a running session neither');
 reload($characters);
@@ -317,7 +336,7 @@ is(scalar(() = $all =~ /[0-9a-f]{32}/gi), 0, 'nor anything that looks like one')
 set_secret('fifteen letters');
 $offset = -s $two->logfile;
 $two->restart;
-is(in_use($two, ''), $none, 'started with a bad secret there is none');
+is(in_use($two, ''), $used, 'started with a bad secret there is none');
 like(slurp_file($two->logfile, $offset), qr/invalid value for parameter "flakeid.secret"/, 'the log says why');
 is(count_in_log($two, 'fifteen letters'), 0, 'without showing it');
 $two->stop;
