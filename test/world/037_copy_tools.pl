@@ -1,5 +1,6 @@
 # What people copy a server with: the copy is put back over the original, which had gone on, or starts elsewhere once the
-# original is gone. Neither makes an id of the original again, in whatever database.
+# original is gone, or takes turns with it as its standby, which pg_rewind made. None makes an id of another again, in whatever
+# database.
 use strict;
 use warnings;
 
@@ -8,6 +9,7 @@ use lib "$FindBin::Bin/../t", "$FindBin::Bin/../torture/lib";
 use FlakeTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Torture::Scenario qw(caught_up);
 use Torture::Server;
 
 # A layout that a burst drives ahead of the clock, as far as flakeid.max_ahead allows
@@ -34,14 +36,16 @@ sub burst
 
 sub never_twice
 {
-	my ($server, $what) = @_;
+	my ($server, $what, $before) = @_;
 	draw($server, 'd2', 1);
 	draw($server, 'd1', 40000);
 	draw($server, 'd2', 20000);
-	is(counts(@files), '180102 of 180102', "$what: no id twice");
+	my $all = ($before // 120_101) + 60_001;
+	is(counts(@files), "$all of $all", "$what: no id twice");
 	return;
 }
 
+sub follow { my ($server) = @_; return "primary_conninfo = 'host=$server->{dir} port=5432 user=postgres'\n" }
 sub shell_ok { my ($command) = @_; return Torture::Server::command('sh', '-ec', $command) }
 
 # How a copy in $1 takes the place of $2
@@ -94,6 +98,35 @@ for my $from ('cold', 'pg_basebackup')
 	$other->start;
 	never_twice($other, "$from, started elsewhere");
 	$_->drop for $server, $other;
+}
+
+# A primary dies and its standby is promoted; rewound, it follows that one, and is promoted when that one dies.
+for my $end ('kill -9', 'stopped')
+{
+	@files = ();
+	my %server = (layout => $layout, databases => 2, real_clock => 1);
+	my $conf = "wal_log_hints = on\nwal_keep_size = 1GB\n";
+	my $first = Torture::Server->create(%server, conf => $conf);
+	my $second = Torture::Server->new(%server, name => "second.$end" =~ s/ //r, standby_of => $first, conf => $conf . follow($first))->start;
+	my $ends = sub { my ($server) = @_; $end eq 'stopped' ? $server->stop : $server->kill_all };
+	draw($first, 'd1', 100);
+	burst($first);
+	caught_up($first, $second);
+	$ends->($first);
+	$second->value('postgres', 'SELECT pg_promote()');
+	draw($second, 'd2', 1);
+	burst($second);
+	$second->value('postgres', 'CHECKPOINT');
+
+	Torture::Server::command(Torture::Server::bin() . '/pg_rewind', '--no-sync', '-D', $first->{data}, '--source-server', "host=$second->{dir} port=5432 user=postgres dbname=postgres");
+	append_to_file("$first->{data}/postgresql.conf", "unix_socket_directories = '$first->{dir}'\n" . follow($second));
+	append_to_file("$first->{data}/standby.signal", '');
+	$first->start;
+	caught_up($second, $first);
+	$ends->($second);
+	$first->value('postgres', 'SELECT pg_promote()');
+	never_twice($first, "pg_rewind, $end", 240_103);
+	$_->drop for $first, $second;
 }
 
 done_testing();

@@ -10,6 +10,6 @@ use Torture::Scenario::Copies;
 copies('snowflake', ids => 10_000);
 for my $layout ('snowflake', 'rollback2')
 {
-	$_->($layout, ids => 10_000) for \&rewound, \&chained, \&same_files, \&years;
+	$_->($layout, ids => 10_000) for \&rewound, \&chained, \&late, \&same_files, \&years;
 }
 done_testing();

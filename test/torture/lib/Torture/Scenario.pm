@@ -81,7 +81,8 @@ sub pause_for
 	return $layout eq 'sonyflake' ? 0.05 : $layout eq 'randflake' ? 0.01 : 0;
 }
 
-# Draws the first ids of a run, where need be after the clock has come near enough to the horizon.
+# Draws the first ids of a run, where need be after the clock has come near enough to the horizon. Returns when the first
+# was asked for, by the clock of its session.
 sub draw_first
 {
 	my ($draws, $server, $database) = @_;
@@ -89,7 +90,7 @@ sub draw_first
 	for (1 .. 120)
 	{
 		my $answer = $draws->draw($session, 10);
-		return 1 if !$answer->{code};
+		return ($answer->{drawn}[0][0] + $year_2000) / 1e6 if !$answer->{code};
 		die "$answer->{code} $answer->{message}\n" if $answer->{code} ne '55000';
 		$server->move_clock(0.5);
 	}

@@ -12,27 +12,30 @@ use Torture::Draws;
 use Torture::Scenario;
 use Torture::Server;
 
-our @EXPORT = qw(copies rewound chained same_files years);
+our @EXPORT = qw(copies rewound chained late same_files years);
 
 my $behind = 3;    # s that the clock of what goes on is behind
+my $long = 4;      # s, so that the horizon of an idle database does not cover what others draw
 
+# The last of several databases is idle.
 sub draw_for
 {
 	my ($draws, $server, $seconds, $ids) = @_;
 	$ids = $draws->drawn + ($ids // 0);
-	$draws->start($server, sessions => 4, batch => 20, pause => pause_for($draws->{layout}) / 4);
+	my ($first, @others) = @{ $server->{databases} };
+	pop @others;
+	$draws->start($server, databases => [ $first, @others ], sessions => 4, batch => 20, pause => pause_for($draws->{layout}) / 4);
 	sleep $seconds;
 	sleep 0.1 while $draws->drawn < $ids;
 	$draws->stop;
 	return;
 }
 
-# What goes on has ids at once, after those of whom it comes from, and is killed once. `stopped` is when
-# the other one stopped, by its clock: unless told otherwise, the same moments come again.
+# What goes on has ids at once, in the idle database first, after those of whom it comes from, and is killed once.
+# `stopped` is when the other one stopped, by its clock: the same moments come again.
 sub goes_on
 {
 	my ($scenario, $draws, $server, $stopped, $what, %o) = @_;
-	my ($database) = @{ $server->{databases} };
 	for my $again (0, 1)
 	{
 		$draws->next_run;
@@ -40,16 +43,12 @@ sub goes_on
 		$server->start if !$server->{pid};
 		wait_until(sub { $server->value('postgres', 'SELECT pg_is_in_recovery()') eq 'f' }) or die "$scenario does not start\n";
 		$server->set_clock($stopped - $behind - time) if defined $stopped;    # however long that took
-		draw_first($draws, $server, $database);
+		my $asked = draw_first($draws, $server, $server->{databases}[ $again ? 0 : -1 ]);
+		cmp_ok($asked, '<', $stopped, "$scenario, $draws->{layout}: asked at moments that had ids") if defined $stopped;
 		draw_for($draws, $server, 0.5, $again ? $o{ids} : 0);
 		$server->kill_all if !$again;
 	}
 	my $row = row($scenario, $draws, $what, ids => $o{ids}, nodes => $o{nodes});
-	if ($o{same_moments} // 1)
-	{
-		cmp_ok($row->{without_memory}, '>', 0, "$scenario, $draws->{layout}: a generator without memory would have repeated $row->{without_memory}");
-		$row->{what} .= " (a generator without memory repeats $row->{without_memory})";
-	}
 	$server->drop;
 	return $row;
 }
@@ -62,7 +61,7 @@ sub copies
 	my $archive = Torture::Server::top() . '/archive';
 	mkdir $archive;
 	my $conf = "flakeid.when_ahead = error\n";
-	my %server = (layout => $layout, conf => $conf);
+	my %server = (layout => $layout, conf => $conf, databases => 2);
 	my $original = Torture::Server->create(%server, conf => $conf . "archive_mode = on\narchive_command = 'cp %p $archive/%f'\n");
 	my $draws = Torture::Draws->new($layout);
 	my ($database) = @{ $original->{databases} };
@@ -72,12 +71,12 @@ sub copies
 	# `copy` is called between draws and says what the copy is made of; `later` just before the server dies.
 	my $copied = sub {
 		my ($scenario, $what, $copy, %with) = @_;
-		draw_first($draws, $original, $database);
+		draw_first($draws, $original, $_) for @{ $original->{databases} };
 		draw_for($draws, $original, 1.2);
 		my $dir = "$original->{dir}/copy" . $count++;
 		$copy->($dir);
 		draw_first($draws, $original, $database);
-		draw_for($draws, $original, 1.2);
+		draw_for($draws, $original, $long);
 		$with{later}->() if $with{later};
 		$original->kill_all;
 		my $stopped = $original->now;
@@ -138,7 +137,7 @@ sub copies
 	$original->start;
 	$draws->next_run;
 	draw_first($draws, $original, $database);
-	draw_for($draws, $original, 1.2);
+	draw_for($draws, $original, $long);
 	$original->stop;
 	my $stopped = $original->now;
 	my $put_back = $draws->branch;
@@ -151,9 +150,9 @@ sub copies
 	$moved->start;
 	my $answer = $draws->draw($moved->connect, 1);
 	is($answer->{code}, undef, "moved, $layout: ids go on at once") or diag $answer->{message};
-	like($moved->log, qr/files of database "d1" were copied or moved since it made ids/, "moved, $layout: told in the log");
+	like($moved->log, qr/files of this server were copied, put back or changed/, "moved, $layout: told in the log");
 	$moved->kill_all;
-	push @rows, goes_on('moved', $draws, $moved, undef, 'files moved to another place, the clock right', ids => $o{ids}, same_moments => 0);
+	push @rows, goes_on('moved', $draws, $moved, undef, 'files moved to another place, the clock right', ids => $o{ids});
 	return @rows;
 }
 
@@ -169,11 +168,12 @@ sub standby
 sub rewound
 {
 	my ($layout, %o) = @_;
-	my %server = (layout => $layout, databases => 1, conf => "flakeid.when_ahead = error\nwal_log_hints = on\nwal_keep_size = 1GB\n");
+	my %server = (layout => $layout, databases => 2, conf => "flakeid.when_ahead = error\nwal_log_hints = on\nwal_keep_size = 1GB\n");
 	my $first = Torture::Server->create(%server);
 	my $second = standby($first, %server);
 	my $draws = Torture::Draws->new($layout);
 	my ($database) = @{ $first->{databases} };
+	draw_first($draws, $first, $_) for @{ $first->{databases} };
 	draw_for($draws, $first, 1.2);
 	caught_up($first, $second);
 	$first->kill_all;
@@ -190,13 +190,13 @@ sub rewound
 	open my $signal, '>', "$first->{data}/standby.signal" or die $!;
 	close $signal;
 	$first->start;
-	draw_for($draws, $second, 1.2);
+	draw_for($draws, $second, $long);
 	caught_up($second, $first);
 	$second->kill_all;
 	my $stopped = $second->now;
 	$first->value('postgres', 'SELECT pg_promote()');
 	my $row = goes_on('pg_rewind', $draws, $first, $stopped,
-		"the primary killed, its standby promoted, the old primary rewound to follow it and promoted after it, its clock $behind s behind", ids => $o{ids}, same_moments => 0);
+		"the primary killed, its standby promoted, the old primary rewound to follow it and promoted after it, its clock $behind s behind", ids => $o{ids});
 	$second->drop;
 	return $row;
 }
@@ -205,27 +205,61 @@ sub rewound
 sub chained
 {
 	my ($layout, %o) = @_;
-	my %server = (layout => $layout, databases => 1, conf => "flakeid.when_ahead = error\n");
+	my %server = (layout => $layout, databases => 2, conf => "flakeid.when_ahead = error\n");
 	my $first = Torture::Server->create(%server);
 	my $second = standby($first, %server);
 	my $third = standby($second, %server);
 	my $draws = Torture::Draws->new($layout);
 	my ($database) = @{ $first->{databases} };
+	draw_first($draws, $first, $_) for @{ $first->{databases} };
 	draw_for($draws, $first, 1.2);
 	caught_up($first, $third);
 	$first->drop;
 	$draws->next_run;
 	$second->value('postgres', 'SELECT pg_promote()');
 	draw_first($draws, $second, $database);
-	draw_for($draws, $second, 1.2);
+	draw_for($draws, $second, $long);
 	caught_up($second, $third);
 	$second->kill_all;
 	my $stopped = $second->now;
 	$third->value('postgres', 'SELECT pg_promote()');
 	my $row = goes_on('cascading promotion', $draws, $third, $stopped,
-		"the primary killed and its standby promoted, that one killed and its own standby promoted, its clock $behind s behind", ids => $o{ids}, same_moments => 0);
+		"the primary killed and its standby promoted, that one killed and its own standby promoted, its clock $behind s behind", ids => $o{ids});
 	$second->drop;
 	return $row;
+}
+
+# A standby whose clock is an hour behind, which is more than may be, is promoted. Where one database alone made ids it
+# goes on all the same; else the horizon of each database is raised first.
+sub late
+{
+	my ($layout, %o) = @_;
+	my @rows;
+	for my $databases (1, 2)
+	{
+		my %server = (layout => $layout, databases => $databases, conf => "flakeid.when_ahead = error\n");
+		my $first = Torture::Server->create(%server);
+		my $second = standby($first, %server, offset => -3600);
+		my $draws = Torture::Draws->new($layout);
+		draw_first($draws, $first, $_) for @{ $first->{databases} };
+		draw_for($draws, $first, $long);
+		caught_up($first, $second);
+		$first->kill_all;
+		my $stopped = $first->now;
+		$draws->next_run;
+		$second->value('postgres', 'SELECT pg_promote()');
+		my $name = "late promotion, $layout, databases: $databases";
+		for my $database ($databases > 1 ? @{ $second->{databases} } : ())
+		{
+			$second->value($database, sprintf 'SELECT flakeid.raise_horizon(to_timestamp(%.6f))', $stopped + $max_ahead);
+		}
+		my $code = $layout eq 'rollback2' ? undef : '55000';
+		is($draws->draw($second->connect($_), 10)->{code}, $code, "$name: an hour behind, $_") for @{ $second->{databases} };
+		push @rows, goes_on('late promotion', $draws, $second, $stopped, 'the primary killed, its standby promoted with its clock an hour behind, in '
+			. ($databases > 1 ? 'two databases, after flakeid.raise_horizon()' : 'one database') . ", then its clock $behind s behind", ids => $o{ids});
+		$first->drop;
+	}
+	return @rows;
 }
 
 # The files stay; they move between tablespaces, and lose their WAL.
@@ -292,7 +326,7 @@ sub years
 		is($server->value($database, 'SELECT flakeid.repair_horizon()'), 't', "$name: repaired, with another node");
 	}
 	my $row = goes_on('years', $draws, $server, undef, 'the clock set 20 years back, right, 10 years ahead and right again while the server is down',
-		ids => $o{ids}, nodes => 2, same_moments => 0);
+		ids => $o{ids}, nodes => 2);
 	return $row;
 }
 
