@@ -50,8 +50,7 @@ Word skipped_word(const WordShape& shape, Word furthest, Tick now)
 
 Word within_layout(const WordShape& shape, Word word)
 {
-    return std::min(word,
-                    last_of_tick(shape, shape.has_back ? shape.max_back : 0, shape.max_tick));
+    return std::min(word, last_of_tick(shape, shape.has_back ? shape.max_back : 0, shape.max_tick));
 }
 
 } // namespace flakeid

@@ -159,10 +159,13 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         wait_us = g.tick.start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
         const int64_t longest = settings.max_ahead_us + wait_margin_us;
         const int64_t waited = waiting.us();
-        // The first tick after a start, as after a promotion, is waited for in any case.
+        // The first tick after a start, as after a promotion, is waited for in any case, but where
+        // only a larger flakeid.max_ahead of other sessions puts it so far off.
+        const int64_t longest_start = std::max(settings.max_ahead_us, least_reach_us) +
+                                      allowed_behind_us + max_generated_tick_us;
         const bool first =
             (d.word <= g.limits.first || word_tick(g.shape, d.word) <= g.limits.least) &&
-            wait_us <= server_longest_wait_us();
+            wait_us <= longest_start;
         if (!first &&
             (settings.when_ahead == WhenAhead::error || wait_us > longest || waited > longest)) {
             throw_ahead(g, d.word, now_us);

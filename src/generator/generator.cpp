@@ -24,8 +24,7 @@ Generator configured{};
 
 namespace {
 
-// The coarse clock is late by up to a timer interrupt: 10 ms where those are rarest. Ticks that are
-// too short for it are told by the wall clock alone.
+// The coarse clock is late by up to a timer interrupt, 10 ms; short ticks need the wall clock.
 constexpr int64_t coarse_lag_us = 50 * us_per_ms;
 constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
 

@@ -53,9 +53,9 @@ namespace {
 
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
-    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM",  "QGNAY", "BLKXF", "GRXCP", "ZIEX", "NJHF",
-    "VXCr", "eDXr",    "bCMr",  "HAQ",   "BLGXF", "DIOE",  "QYFH",  "QYX",   "HQO",
-    "DBLKX", "BLKF", "GBXT", "QYGs", "AGrV", "DMRG",
+    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
+    "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
+    "HQO",  "DBLKX",   "BLKF",  "GBXT",  "QYGs", "AGrV",  "DMRG",
 };
 
 int64_t highest_wall; // that any server ever showed

@@ -19,9 +19,9 @@ void as_wanted(const flakeid::Generator& generator, const flakeid::Draw& draw, f
     if (draw.count > want.count) {
         broken("more ids than were asked for");
     }
-    if (want.in_one_tick &&
-        (draw.count != want.count || word_tick(generator.shape, draw.word) !=
-                                         word_tick(generator.shape, draw.word + (draw.count - 1)))) {
+    if (want.in_one_tick && (draw.count != want.count ||
+                             word_tick(generator.shape, draw.word) !=
+                                 word_tick(generator.shape, draw.word + (draw.count - 1)))) {
         broken("a block that is not in one tick");
     }
     forget_told();
