@@ -113,6 +113,9 @@ bool is_deserved();
 void inside_layout(const Id& id);
 void as_wanted(const flakeid::Generator& generator, const flakeid::Draw& draw, flakeid::Want want);
 
+void nodes_in_step(const Id& id);
+void span_life_begins();
+
 // The row of a database was flushed.
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after);
 void extensions_begin();

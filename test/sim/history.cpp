@@ -40,6 +40,7 @@ void life_begins(Start how, int64_t behind, bool older_back)
     settled_life_begins();
     raised_life_begins(how);
     extensions_begin();
+    span_life_begins();
     repaired_life_begins();
 }
 
@@ -63,6 +64,7 @@ void id_is_handed_out(const Id& id)
              static_cast<int64_t>(MyDatabaseId - first_database), id.layout);
     stamped(id);
     inside_layout(id);
+    nodes_in_step(id);
     never_twice(id);
     within_horizon(id);
     rising(id);

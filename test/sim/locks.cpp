@@ -153,6 +153,7 @@ int WaitLatch(Latch* latch, int events, long timeout_ms, uint32)
 {
     nothing_is_held("a wait");
     must_end(events, timeout_ms);
+    my_looks = 0;
     const int64_t until = true_us + timeout_ms * ms;
     while (!latch->is_set && true_us < until) {
         sleep_until(until);

@@ -114,6 +114,7 @@ void begin_transaction()
 {
     MyProc->lxid = here().next_local_xid++;
     my_used = 0;
+    my_looks = 0;
     yield();
 }
 

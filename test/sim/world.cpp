@@ -55,7 +55,7 @@ namespace {
 const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
     "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
-    "HQO",  "DBLKX",   "BLKF",  "GBXT",  "QYGs", "AGrV",  "DMRG",
+    "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",
 };
 
 int64_t highest_wall; // that any server ever showed

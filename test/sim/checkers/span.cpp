@@ -1,0 +1,54 @@
+// All nodes of a span fill a tick before one of them goes on: none runs ahead while another is left
+// out.
+#include "checkers.hpp"
+#include "sessions.hpp"
+#include "world.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace sim {
+
+namespace {
+
+// Sessions look at other nodes when a tick of theirs is used up.
+constexpr int64_t longest_lead = 2 * second;
+
+struct Spent {
+    int64_t first = INT64_MAX;        // moment of any id, in this life
+    std::map<uint32_t, int64_t> last; // of those of a node
+};
+Spent spent[layout_count];
+
+} // namespace
+
+void span_life_begins()
+{
+    std::fill(spent, spent + layout_count, Spent{});
+}
+
+void nodes_in_step(const Id& id)
+{
+    const flakeid::Generator& g = id.generator;
+    const int64_t us = word_start_us(g, id.word);
+    Spent& of = spent[id.layout];
+    of.first = std::min(of.first, us);
+    // A raise lets nodes begin later than they ended, and reserved ids may still come.
+    if (is_span(g) && world.chosen.find_first_of("rfAH") == std::string::npos) {
+        const int64_t begins = std::max(my_highest_wall, of.first);
+        for (uint32_t node = g.span.first; node <= g.span.last; node++) {
+            const auto at = of.last.find(node);
+            const int64_t next = std::max(begins, at == of.last.end() ? 0 : at->second);
+            if (us > next + longest_lead + g.layout.tick_us) {
+                tell("node %u at %.6f s ahead, node %u could be %.6f s earlier", g.node,
+                     static_cast<double>(us - my_highest_wall) / 1e6, node,
+                     static_cast<double>(us - next) / 1e6);
+                broken("a node of the span is left out");
+            }
+        }
+    }
+    int64_t& last = of.last[g.node];
+    last = std::max(last, us);
+}
+
+} // namespace sim
