@@ -390,6 +390,31 @@ TEST(Step, FirstIsKept)
     EXPECT_EQ(step(no_word, shape, {Tick{1000}, 2, first, unbounded}, one).verdict, Verdict::wait);
 }
 
+TEST(Step, LeastIsKept)
+{
+    const WordShape shape = back_shape();
+    Limits limits = {Tick{tick_number(shape.max_tick) - 5}, 5, no_word, unbounded};
+    limits.least = shape.max_tick;
+    EXPECT_EQ(step(no_word, shape, limits, one).word, word_of(shape, 0, shape.max_tick, 0));
+    limits.least = shape.max_tick + 1;
+    EXPECT_EQ(step(no_word, shape, limits, one).verdict, Verdict::exhausted);
+}
+
+// What lies ahead of the clock at a start is waited for; once there is a word, it is a clock that
+// was set back.
+TEST(Step, StartDoesNotRaiseBack)
+{
+    const WordShape shape = back_shape();
+    const Word first = word_of(shape, 0, Tick{1010}, 0);
+    Limits limits = {Tick{1000}, 5, first, unbounded};
+    limits.start_ahead = 10;
+    EXPECT_EQ(step(no_word, shape, limits, one).verdict, Verdict::wait);
+    EXPECT_EQ(step(first - 1, shape, limits, one).verdict, Verdict::wait);
+    EXPECT_EQ(step(first, shape, limits, one).word, word_of(shape, 1, Tick{1000}, 0));
+    limits.start_ahead = 9;
+    EXPECT_EQ(step(no_word, shape, limits, one).word, word_of(shape, 1, Tick{1000}, 0));
+}
+
 TEST(Step, LastIsKept)
 {
     const WordShape shape = plain_shape();
