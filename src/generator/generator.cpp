@@ -220,7 +220,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         server_counted_by(counter_of(g.layout));
     }
     g.limits.least = Tick{0};
-    g.limits.start_ahead = static_cast<uint64_t>(server_longest_wait_us() / g.layout.tick_us) + 1;
+    g.limits.start_ahead = static_cast<uint64_t>(server_longest_wait_us() / g.layout.tick_us);
     g.bound = no_stamp;
     g.tick = TickNow{};
     g.stretch = Stretch{};

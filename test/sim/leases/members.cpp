@@ -52,6 +52,13 @@ void draw_some()
     }
 }
 
+// Its own ids have settled: it drew none in this transaction.
+void poll()
+{
+    flakeid::Generator& g = flakeid::configured_generator();
+    mark_is_answered(settled_id(g, take_snapshot()), world.session_count == 1);
+}
+
 void session()
 {
     int seat = 0;
@@ -69,6 +76,9 @@ void session()
         const bool good = survives_error([&] {
             CHECK_FOR_INTERRUPTS();
             load_library();
+            if (running->random.one_in(4)) {
+                poll();
+            }
             draw_some();
             end_transaction(!running->random.one_in(4));
         });

@@ -33,6 +33,22 @@ struct Owner {
 IdMap<Owner> owners;
 uint64_t handed_out;
 
+// Of each server: the highest mark, and the highest id with its moment, of this life.
+struct Settled {
+    uint64_t life, mark, id;
+    int64_t us;
+};
+Settled settled[most_servers];
+
+Settled& settled_here()
+{
+    Settled& of = settled[here().number];
+    if (of.life != here().life) {
+        of = {here().life, of.mark, 0, 0};
+    }
+    return of;
+}
+
 bool says(const std::string& sql, const char* word)
 {
     return sql.find(word) != std::string::npos;
@@ -75,6 +91,7 @@ void truth_begins()
     of_node.clear();
     overlapped.clear();
     owners.clear();
+    std::fill(settled, settled + most_servers, Settled{});
     handed_out = renewals_told = 0;
 }
 
@@ -146,6 +163,16 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word)
              static_cast<unsigned long long>(raw), g.node, before->server, here().number);
         broken("an id twice");
     }
+    Settled& marks = settled_here();
+    if (raw < marks.mark) {
+        tell("id %llx, mark %llx", static_cast<unsigned long long>(raw),
+             static_cast<unsigned long long>(marks.mark));
+        broken("an id below a settled mark");
+    }
+    if (raw > marks.id) {
+        marks.id = raw;
+        marks.us = from_us;
+    }
     bool inside = false;
     const std::vector<Told*>& told = of_node[g.node];
     for (auto at = told.rbegin(); at != told.rend() && !inside; ++at) {
@@ -164,6 +191,20 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word)
     if (stamp_number(stamp_of_word(g, word)) > durable.stamped.stamp[g.kind]) {
         broken("an id past the flushed horizon");
     }
+}
+
+void mark_is_answered(int64_t mark, bool all_ended)
+{
+    Settled& marks = settled_here();
+    note("mark %llx", mark);
+    // By then the clock has passed all nodes.
+    const bool rests = all_ended && marks.id > 0 && marks.us < wall_clock(here()) - 10 * second;
+    if (rests && static_cast<uint64_t>(mark) <= marks.id) {
+        tell("id %llx, mark %llx", static_cast<unsigned long long>(marks.id),
+             static_cast<unsigned long long>(mark));
+        broken("life: a settled mark does not pass an id");
+    }
+    marks.mark = std::max(marks.mark, static_cast<uint64_t>(mark));
 }
 
 uint64_t ids_handed_out()

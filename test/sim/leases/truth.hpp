@@ -18,6 +18,9 @@ void truth_begins();
 // An id was handed out by the process that runs.
 void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word);
 
+// A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.
+void mark_is_answered(int64_t mark, bool all_ended);
+
 // Why a rule that is about to break may break, most special circumstance first (faults.cpp).
 const char* circumstance();
 
