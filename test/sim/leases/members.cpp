@@ -15,6 +15,7 @@ namespace sim {
 Member members[most_servers];
 int member_count;
 Reached id_drawn(0, "an id");
+Reached further_drawn('G', "an id of a further node of a span");
 
 namespace {
 
@@ -49,6 +50,9 @@ void draw_some()
             lease_id_is_handed_out(g, word);
         }
         id_drawn();
+        if (g.node != g.granted.first && g.granted.first != g.granted.last) {
+            further_drawn();
+        }
     }
 }
 

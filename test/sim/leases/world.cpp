@@ -100,8 +100,9 @@ void make_world(uint64_t seed, const char* letters, int)
     start_host(hosts[0]);
     for (int i = 0; i < member_count; i++) {
         const bool preload = world.has('W') && choice.one_in(2);
-        const bool any = world.has('M') ? !choice.one_in(4) : choice.one_in(2);
-        const bool span = world.has('G') && choice.one_in(2);
+        const bool any =
+            !(world.has('G') && i == 0) && (world.has('M') ? !choice.one_in(4) : choice.one_in(2));
+        const bool span = world.has('G') && (i == 0 || choice.one_in(2));
         const int32_t node = last_fixed - 2 * i - (span ? 1 : 0);
         const std::string fixed =
             std::to_string(node) + (span ? "-" + std::to_string(node + 1) : "");
