@@ -195,23 +195,23 @@ void renew(Lease* lease, Care& care)
 void release_all()
 {
     int64_t last_us[max_leases];
-    LeaseTable* table = shared_leases();
+    Lease* leases = shared_leases()->leases;
     worker_stopping = true;
     self.coordinator.stop = steady_now() + release_limit_us;
     // First of all no id is made any more.
     for (int i = 0; i < max_leases; i++) {
-        Lease* lease = &table->leases[i];
-        last_us[i] =
-            lease->in_use && pg_atomic_read_u64(&lease->end_us) != 0 ? lease_close(lease) : 0;
-    }
-    bool reached = true;
-    for (int i = 0; i < max_leases; i++) {
-        if (last_us[i] != 0 && reached) {
-            reached =
-                release(&table->leases[i], last_us[i]) || self.coordinator.connection != nullptr;
-        }
+        const bool held = leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0;
+        last_us[i] = held ? lease_close(&leases[i]) : 0;
         self.cares[i] = Care{};
     }
+    // After an error the others run out.
+    (void)survives([&] {
+        bool reached = true;
+        for (int i = 0; i < max_leases && reached; i++) {
+            reached = last_us[i] == 0 || release(&leases[i], last_us[i]) ||
+                      self.coordinator.connection != nullptr;
+        }
+    });
     self.patient_until = steady_now() + patience_us;
     coordinator_disconnect(self.coordinator);
     self.coordinator.stop = steady_never;
@@ -255,6 +255,7 @@ Steady attend(Lease* lease, Care& care)
         }
     } else if (wall_us() >= end_us || idle) {
         const int64_t last_us = lease_close(lease);
+        care.words = lease_words(lease); // nobody draws by that
         if (!idle) {
             ereport(LOG,
                     errmsg("the lease of node %u ended at %s", lease->node, moment_text(end_us)),
@@ -321,10 +322,9 @@ void take_settings()
 // Looks at all leases once. Returns when the next look is due.
 Steady attend_each()
 {
-    LeaseTable* table = shared_leases();
     Steady next = steady_now() + (self.serving ? longest_sleep_us : us_per_s);
     for (int i = 0; i < max_leases && self.serving && !worker_interrupted(); i++) {
-        Lease* lease = &table->leases[i];
+        Lease* lease = &shared_leases()->leases[i];
         Care& care = self.cares[i];
         Steady due = steady_past;
         if (!lease->in_use) {
@@ -394,7 +394,7 @@ void flakeid_lease_worker_main(Datum)
         MemoryContextReset(loop);
     }
     if (ShutdownRequestPending) {
-        (void)survives(release_all);
+        release_all();
     }
     proc_exit(0);
 }
