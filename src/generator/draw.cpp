@@ -90,7 +90,7 @@ bool none_to_come(const Generator& g)
 // Waits a little for the self. An error when the lease worker has failed, or takes too long.
 void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 {
-    lease_call(g.lease.entry);
+    worker_call();
     waiting.begin();
     const bool ahead =
         g.lease.end_us > now_us; // ids run ahead of the clock: a renewal may be due later

@@ -322,7 +322,7 @@ bool set_node(Generator& g, uint32_t node)
     if (leased) {
         view_lease(g);
         if (g.lease.end_us == 0) {
-            lease_call(g.lease.entry);
+            worker_call();
             return false;
         }
         refresh_limits(g, wall_us());

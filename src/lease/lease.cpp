@@ -53,7 +53,7 @@ Lease* take(uint32_t node, uint32_t max_node)
     }
     if (taken != nullptr) {
         const bool again = node == any_node && wants(*taken, node, max_node);
-        pg_atomic_write_u64(&taken->end_us, 0);
+        Assert(pg_atomic_read_u64(&taken->end_us) == 0);
         pg_atomic_write_u64(&taken->used_at, static_cast<uint64_t>(steady_now()));
         taken->start_us = taken->last_end_us = 0;
         taken->previous = again ? taken->previous : any_node;

@@ -140,12 +140,6 @@ void worker_call()
     }
 }
 
-void lease_call(Lease* lease)
-{
-    lease_touch(lease);
-    worker_call();
-}
-
 void worker_init()
 {
     if (process_shared_preload_libraries_in_progress && has_coordinator()) {

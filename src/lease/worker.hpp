@@ -6,13 +6,8 @@
 
 namespace flakeid {
 
-struct Lease;
-
-// Asks the lease worker to take a lease, and starts a lease worker if there is none; an error when
-// all worker processes are taken.
-void lease_call(Lease* lease);
-
-// Lets the lease worker look at the settings, and starts one if there is none.
+// Lets the lease worker look at the settings and at the leases that are wanted, and starts one if
+// there is none; an error when all worker processes are taken.
 void worker_call();
 
 // Starts the lease worker with a preloaded server that has a coordinator.

@@ -230,10 +230,9 @@ void coordinator_disconnect(Coordinator& c)
 
 bool coordinator_connect(Coordinator& c)
 {
-    if (c.connection != nullptr && PQstatus(c.connection) == CONNECTION_OK) {
-        return true;
+    if (c.connection != nullptr) {
+        return true; // one that is of no use any more was ended
     }
-    coordinator_disconnect(c);
     if (c.stop != steady_never) {
         // No time is left to look up names.
         return c.has_address ? connect_to(c, c.address, c.stop)

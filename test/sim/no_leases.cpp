@@ -6,11 +6,6 @@ namespace flakeid {
 
 void worker_init() {}
 
-void lease_call(Lease*)
-{
-    sim::broken_for_good("a lease is wanted without a coordinator");
-}
-
 void worker_call()
 {
     sim::broken_for_good("leases began without a coordinator");
