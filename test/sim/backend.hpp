@@ -61,6 +61,8 @@ uint64_t insert_wal(WalRecord record);
 
 // ---- Errors, and the memory of a transaction (errors.cpp)
 extern size_t my_used;
+extern bool (*out_of_memory)(); // the world may say so
+extern void (*on_error_report)();
 
 int my_database();
 TimestampTz timestamp_of(int64_t us);

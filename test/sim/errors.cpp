@@ -12,6 +12,8 @@
 namespace sim {
 
 PROCESS_LOCAL size_t my_used = 0;
+bool (*out_of_memory)() = nullptr;
+void (*on_error_report)() = nullptr;
 
 namespace {
 
@@ -103,7 +105,12 @@ int errhint(const char*, ...)
     return 0;
 }
 
-void EmitErrorReport(void) {}
+void EmitErrorReport(void)
+{
+    if (on_error_report != nullptr) {
+        on_error_report();
+    }
+}
 void FlushErrorState(void) {}
 
 ErrorData* CopyErrorData(void)
@@ -142,6 +149,9 @@ void* palloc(Size size)
     const int number = running == nullptr ? most_processes - 1 : running->number;
     if (arenas[number] == nullptr) {
         arenas[number] = static_cast<char*>(malloc(arena_size));
+    }
+    if (out_of_memory != nullptr && out_of_memory()) {
+        ereport(ERROR, errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"));
     }
     size = (size + 15) / 16 * 16;
     if (my_used + size > arena_size) {

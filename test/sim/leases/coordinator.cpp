@@ -221,6 +221,13 @@ std::vector<int> LeaseDatabase::end(int transaction, bool commit)
             }
         }
         Lock& lock = locks_[key];
+        // Those that waited until the row was made or not wait for its lock now.
+        for (int id = 0; lock.holder == 0 && !lock.waiting.empty() && lock.waiting.front() != id;) {
+            id = lock.waiting.front();
+            if (run(id)) {
+                done.push_back(id);
+            }
+        }
         if (lock.holder == 0 && lock.waiting.empty()) {
             locks_.erase(key);
         }

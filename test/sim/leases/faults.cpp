@@ -6,10 +6,6 @@
 #include "leases/truth.hpp"
 #include "leases/worker_process.hpp"
 
-extern "C" {
-#include "postmaster/interrupt.h"
-}
-
 #include <algorithm>
 
 namespace sim {
@@ -33,6 +29,8 @@ Reached dump_happened('B', "a dump was restored");
 Reached open_happened('T', "a transaction was left open");
 Reached standby_happened('S', "a synchronous standby was lost");
 Reached rename_happened('M', "the realm got another name");
+Reached left_happened('Q', "a server left its coordinator");
+Reached way_happened('w', "the coordinator was reached in another way");
 
 void tell(Host& at, Question::Kind kind)
 {
@@ -124,6 +122,9 @@ void step_all_is_well()
     for (int64_t n = chance.below(4); n > 0; n--) {
         // Nothing else is wrong, and a server starts again.
         run_turns(never, true_us + 2 * calm_bound_us);
+        if (world.has('J')) {
+            pass(10000 * second);
+        }
         const int number = any_member();
         if (runs(number) && world.has('X')) {
             crash_member(number, chance.below(2 * second), true);
@@ -187,9 +188,7 @@ void step_reload()
     const int number = any_member();
     reload_happened();
     servers[number].configuration["flakeid.lease_ttl"] = std::to_string(chance.between(3, 120));
-    if (Process* process = lease_worker(servers[number])) {
-        signal_worker(*process, ConfigReloadPending);
-    }
+    reload_member(number);
     pass(4 * second);
 }
 
@@ -210,11 +209,45 @@ void step_rename()
         servers[i].configuration["flakeid.realm"] = "renamed";
         if (runs(i) && chance.one_in(2)) {
             begin_stop(i, false);
-        } else if (Process* process = lease_worker(servers[i])) {
-            signal_worker(*process, ConfigReloadPending);
+        } else {
+            reload_member(i);
         }
         pass(60 * second);
     }
+}
+
+// Without a coordinator for a while; its nodes are as its own settings say.
+void step_leave()
+{
+    left_happened();
+    const int number = any_member();
+    std::string& setting = servers[number].configuration["flakeid.coordinator"];
+    const std::string before = setting;
+    setting = "";
+    note("server %lld leaves its coordinator", number);
+    reload_member(number);
+    pass(chance.one_in(3) ? 100 * second : 4 * second);
+    setting = before;
+    note("server %lld goes back to its coordinator", number);
+    reload_member(number);
+    pass(4 * second);
+}
+
+void step_other_way()
+{
+    way_happened();
+    const int number = any_member();
+    std::string& setting = servers[number].configuration["flakeid.coordinator"];
+    const size_t at = setting.find(" connect_timeout");
+    setting = at == std::string::npos ? setting + " connect_timeout=4" : setting.substr(0, at);
+    note("server %lld reaches its coordinator in another way", number);
+    reload_member(number);
+    pass(4 * second);
+}
+
+void step_hours_pass()
+{
+    pass(chance.one_in(2) ? 9000 * second : 1200 * second);
 }
 
 void step_cut_off()
@@ -278,6 +311,8 @@ void fail_over(bool stays)
     const int64_t late_us = chance.one_in(2) ? 0 : chance.below(5 * second);
     become_standby(next, old, late_us);
     next.ahead_us = chance.between(-4 * second, 4 * second);
+    faults.forgotten =
+        faults.forgotten || (next.database.clock.origin == 0 && old.database.clock.origin != 0);
     if (stays) {
         faults.split = true;
         split_happened();
@@ -363,7 +398,7 @@ void leave_transaction_open()
         q.holder = "somebody";
         q.wish.named = true;
         q.wish.any = chance.one_in(2);
-        q.wish.node = last_fixed - 2 * static_cast<int32_t>(any_member());
+        q.wish.node = last_fixed - nodes_each * static_cast<int32_t>(any_member());
         q.wish.ttl_us = 60 * second;
         const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
         faults.transaction_open_until = std::max(
@@ -382,6 +417,9 @@ const std::vector<StepKind> lease_steps = {
     {"a clock is set", 'K', 15, step_clock},
     {"a reload", 'R', 10, step_reload},
     {"the realm is renamed", 'M', 6, step_rename},
+    {"the coordinator is left for a while", 'Q', 15, step_leave},
+    {"another way to the coordinator", 'w', 10, step_other_way},
+    {"hours pass", 'J', 6, step_hours_pass},
     {"a server is cut off", 'N', 12, step_cut_off},
     {"a connection is cut", 'U', 12, step_cut_connection},
     {"the coordinator crashes", 'C', 8, step_host_crash},
@@ -398,9 +436,10 @@ const char* circumstance()
 {
     return faults.ran_ahead && dump_happened.count > 0
                ? ", a dump was restored of a coordinator whose clock ran ahead"
-           : faults.split   ? ", 6: two coordinators beside each other"
-           : faults.renamed ? ", 6: a realm was renamed server by server"
-                            : "";
+           : faults.split     ? ", 6: two coordinators beside each other"
+           : faults.renamed   ? ", 6: a realm was renamed server by server"
+           : faults.forgotten ? ", a standby took over that knew of no lease"
+                              : "";
 }
 
 } // namespace sim

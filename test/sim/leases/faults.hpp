@@ -13,6 +13,7 @@ struct Faults {
     int serving;       // the host that is meant
     int64_t rested_us; // the last moment that it rested
     bool split;        // an old coordinator was beside the new one
+    bool forgotten;    // a standby took over that knew of no lease yet
     bool renamed;      // the realm was
     bool ran_ahead;    // a coordinator's clock
     int64_t transaction_open_until;

@@ -215,7 +215,7 @@ void commit(Host& host, int number)
     Backend& backend = found->second;
     if (host.standby_lost_until > true_us) {
         const uint64_t life = host.life;
-        at_time(host.standby_lost_until, [&host, number, life] {
+        at_time(std::min(host.standby_lost_until, true_us + second), [&host, number, life] {
             if (host.life == life) {
                 commit(host, number);
             }

@@ -4,6 +4,7 @@
 
 #include "backend.hpp"
 #include "checker.hpp"
+#include "leases/manners.hpp"
 
 extern "C" {
 #include "storage/latch.h"
@@ -25,7 +26,8 @@ struct pg_conn {
     std::vector<std::pair<std::string, std::string>> options;
     int id = 0; // of the connection; 0: there is none
     bool bad = false;
-    int trips = 0; // that came back
+    std::string conninfo; // by which it was made
+    int trips = 0;        // that came back
     std::string error;
     bool asked = false;
     std::string sql;
@@ -95,8 +97,12 @@ std::string get(const pg_conn& c, const char* key)
     return "";
 }
 
+// What this process has of the library and has not given back.
+PROCESS_LOCAL Held my_held = {};
+
 PQconninfoOption* make_options(const std::vector<std::pair<std::string, std::string>>& options)
 {
+    my_held.lists++;
     auto* made =
         static_cast<PQconninfoOption*>(calloc(lengthof(keywords) + 1, sizeof(PQconninfoOption)));
     for (size_t i = 0; i < lengthof(keywords); i++) {
@@ -135,17 +141,24 @@ bool lost(pg_conn& c, const char* error)
 
 } // namespace
 
+const Held& sim::held_of_libpq()
+{
+    return my_held;
+}
+
 extern "C" {
 
 PGconn* PQconnectStartParams(const char* const* names, const char* const* values, int)
 {
     yield();
     auto* c = new pg_conn;
+    my_held.connections++;
     for (int i = 0; names[i] != nullptr; i++) {
         if (values[i] == nullptr || values[i][0] == '\0') {
             continue;
         }
         if (strcmp(names[i], "dbname") == 0 && strchr(values[i], '=') != nullptr) {
+            c->conninfo = values[i];
             if (!parse(values[i], &c->options)) {
                 (void)lost(*c, "no connection string");
             }
@@ -162,6 +175,7 @@ PGconn* PQconnectStartParams(const char* const* names, const char* const* values
     const std::string address = get(*c, "hostaddr");
     const int host = host_of(address.empty() ? get(*c, "host") : address);
     c->id = open_connection(here().number, host);
+    begins_to_connect();
     Message greeting;
     send_there(connection_of(*c), greeting);
     return c;
@@ -180,6 +194,7 @@ PQconninfoOption* PQconninfoParse(const char* text, char**)
 
 void PQconninfoFree(PQconninfoOption* options)
 {
+    my_held.lists -= options != nullptr ? 1 : 0;
     for (PQconninfoOption* at = options; at != nullptr && at->keyword != nullptr; at++) {
         free(at->val);
     }
@@ -234,6 +249,7 @@ PostgresPollingStatusType PQconnectPoll(PGconn* c)
     }
     c->trips++;
     if (c->trips >= network.trips) {
+        has_connected();
         return PGRES_POLLING_OK;
     }
     Message greeting;
@@ -253,6 +269,7 @@ void PQfinish(PGconn* c)
     if (c->id != 0) {
         close_connection(c->id);
     }
+    my_held.connections--;
     delete c;
 }
 
@@ -261,8 +278,7 @@ int PQsendQueryParams(PGconn* c, const char* sql, int count, const Oid*, const c
 {
     yield();
     if (c->bad || c->asked || PQstatus(c) != CONNECTION_OK) {
-        (void)lost(*c, "no connection");
-        return 0;
+        broken_for_good("a question is asked on a connection that is of no use");
     }
     c->asked = true;
     c->sql = sql;
@@ -271,6 +287,7 @@ int PQsendQueryParams(PGconn* c, const char* sql, int count, const Oid*, const c
         c->values.push_back({values[i] == nullptr, values[i] == nullptr ? "" : values[i]});
     }
     is_asked(c->sql, c->values);
+    asks(c->sql, c->conninfo);
     Message question;
     question.kind = Message::question;
     question.sql = c->sql;
@@ -321,10 +338,15 @@ PGresult* PQgetResult(PGconn* c)
         if (c->taken.row) {
             is_answered(c->sql, c->values, c->taken.fields);
         }
+        if (!c->taken.row) {
+            is_refused(c->sql, c->values);
+        }
+        my_held.results++;
         return new pg_result{c->taken.row ? PGRES_SINGLE_TUPLE : PGRES_FATAL_ERROR, c->taken};
     }
     if (c->stage == 1) {
         c->stage = 2;
+        my_held.results++;
         return new pg_result{PGRES_TUPLES_OK, {}};
     }
     c->stage = 0;
@@ -346,6 +368,7 @@ char* PQresultErrorField(const PGresult* r, int field)
 
 void PQclear(PGresult* r)
 {
+    my_held.results -= r != nullptr ? 1 : 0;
     delete r;
 }
 
@@ -379,12 +402,12 @@ int PQfformat(const PGresult*, int)
     return 0;
 }
 
-// ---- Names of hosts: "both" is the first two, another one nobody has.
+// ---- Names of hosts: "one" is the first, "both" the first two, another one nobody has.
 int getaddrinfo(const char* name, const char*, const addrinfo*, addrinfo** found)
 {
     yield();
     addrinfo* list = nullptr;
-    const int count = strcmp(name, "both") == 0 ? 2 : 0;
+    const int count = strcmp(name, "both") == 0 ? 2 : strcmp(name, "one") == 0 ? 1 : 0;
     for (int i = count; i > 0; i--) {
         auto* address = static_cast<sockaddr_in*>(calloc(1, sizeof(sockaddr_in)));
         address->sin_family = AF_INET;
@@ -396,11 +419,13 @@ int getaddrinfo(const char* name, const char*, const addrinfo*, addrinfo** found
         list = info;
     }
     *found = list;
+    my_held.lists += list != nullptr ? 1 : 0;
     return list == nullptr ? EAI_NONAME : 0;
 }
 
 void freeaddrinfo(addrinfo* list)
 {
+    my_held.lists -= list != nullptr ? 1 : 0;
     while (list != nullptr) {
         addrinfo* next = list->ai_next;
         free(list->ai_addr);
@@ -431,13 +456,13 @@ int WaitLatchOrSocket(Latch* latch, int events, pgsocket socket, long timeout_ms
     if (found == connections.end() || !found->second.open_here) {
         broken_for_good("a connection that is closed is waited for");
     }
+    wait_may_fail();
     const int64_t until = true_us + timeout_ms * ms;
     for (;;) {
         Connection& connection = connections.at(socket);
         int happened = latch->is_set ? WL_LATCH_SET : 0;
-        if (!connection.inbox.empty()) {
-            happened |= events & (WL_SOCKET_READABLE | WL_SOCKET_WRITEABLE);
-        }
+        happened |= connection.inbox.empty() ? 0 : events & WL_SOCKET_READABLE;
+        happened |= connection.writable ? events & WL_SOCKET_WRITEABLE : 0;
         if (happened != 0 || true_us >= until) {
             return happened != 0 ? happened : WL_TIMEOUT;
         }

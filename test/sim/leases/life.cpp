@@ -2,6 +2,7 @@
 
 #include "checker.hpp"
 #include "leases/faults.hpp"
+#include "leases/manners.hpp"
 #include "leases/members.hpp"
 #include "leases/truth.hpp"
 #include "leases/worker_process.hpp"
@@ -16,15 +17,24 @@ namespace {
 
 constexpr int64_t harmless_bound_us = 10 * second; // after a start, when nothing else is wrong
 constexpr int64_t look_every_us = 500 * ms;
+constexpr int64_t unused_bound_us = 3600 * second + 3 * minute; // a lease that nobody uses
 
 Reached lease_renewed(0, "a renewal");
 Reached lost_happened('U', "an answer was lost");
 Reached twice_happened('2', "a question was asked twice");
 
+// Nothing is ever in the way to the coordinator. Elsewhere what was not given back at once runs
+// out.
+bool reachable()
+{
+    return world.chosen.find_first_not_of("XFKWIGRQwJl") == std::string::npos;
+}
+
 void serve_until_now(int number, const DrawingSession& one)
 {
-    const Member& member = members[number];
-    const int64_t well_since = std::max({faults.calm_since, member.started_us, faults.rested_us});
+    Member& member = members[number];
+    const int64_t well_since =
+        std::max({faults.calm_since, member.started_us, faults.rested_us, member.taken_us});
     const bool alone = member.harmless && true_us - faults.calm_since > 2 * calm_bound_us;
     const int64_t bound = alone ? harmless_bound_us : calm_bound_us;
     const int64_t waits = true_us - std::max(one.wants_since, well_since);
@@ -38,9 +48,11 @@ void serve_until_now(int number, const DrawingSession& one)
                            : tables.history.find(row->second.token);
     const bool held = lease != tables.history.end() &&
                       row->second.free_from_us > host_wall_us(host()) - calm_bound_us;
-    // A stop gives the node back, unless something else is wrong.
+    // A stop gives the node back, unless something else is wrong; where the layout has a back
+    // field, from the end of the lease on; one that failed long ago may keep it for hours.
     const bool its_own =
-        !member.any && (member.crashed || !alone) && held &&
+        !member.any && !(reachable() && is_its_own(number, static_cast<uint32_t>(member.node))) &&
+        (member.crashed || !alone || world.has('l') || world.has('J')) && held &&
         lease->second.holder.find("db-" + std::to_string(number)) != std::string::npos;
     bool taken = false;
     for (int i = 0; i < member_count && !member.any && held; i++) {
@@ -48,6 +60,7 @@ void serve_until_now(int number, const DrawingSession& one)
                                                 std::string::npos);
     }
     if (taken) {
+        member.taken_us = true_us;
         return; // a node is free while its server is away
     }
     sim::tell("server %d, %s, has no id for %.1f s", number,
@@ -57,6 +70,12 @@ void serve_until_now(int number, const DrawingSession& one)
         sim::tell("; \"%s\" has the node until %.3f, it is now %.3f", lease->second.holder.c_str(),
                   static_cast<double>(row->second.free_from_us - true_epoch_us) / 1e6,
                   static_cast<double>(true_us) / 1e6);
+    }
+    for (const auto& [id, backend] : host().backends) {
+        if (backend.transaction != 0 && host().database.blocked(backend.transaction)) {
+            sim::tell("; a backend of server %d waits for %s", backend.server,
+                      host().database.obstacle(backend.transaction).c_str());
+        }
     }
     if (lease_worker(servers[number]) == nullptr) {
         sim::tell("; it has no lease worker");
@@ -72,9 +91,14 @@ void serve_until_now(int number, const DrawingSession& one)
 
 } // namespace
 
-void expect_no_answers()
+void expect_no_renewals()
 {
     lease_renewed();
+}
+
+void expect_no_answers()
+{
+    expect_no_renewals();
     lost_happened();
     twice_happened();
 }
@@ -113,10 +137,18 @@ void look()
                 broken("3: a server leaves several backends at the coordinator");
             }
         }
+        const int64_t free_since =
+            std::max({faults.calm_since, faults.rested_us, member.started_us});
+        const int64_t long_ago = true_us - unused_bound_us;
+        if (reachable() && faults.calm && free_since < true_us - 3 * minute &&
+            member.tried_us < long_ago && holds_unused(i, long_ago)) {
+            broken("a lease that nobody uses is not given back");
+        }
         for (int k = 0; faults.calm && k < world.session_count; k++) {
             serve_until_now(i, member.sessions[k]);
         }
     }
+    look_at_connections();
     if (renewals_told > 0) {
         lease_renewed();
     }

@@ -8,6 +8,10 @@
 #include "leases/worker_process.hpp"
 #include "world.hpp"
 
+extern "C" {
+#include "postmaster/interrupt.h"
+}
+
 #include <algorithm>
 
 namespace sim {
@@ -20,6 +24,8 @@ Reached further_drawn('G', "an id of a further node of a span");
 namespace {
 
 uint64_t next_machine;
+
+PROCESS_LOCAL int my_configuration = 0;
 
 // ---- Sessions
 
@@ -38,16 +44,17 @@ void draw_some()
 {
     Random& dice = running->random;
     for (int64_t n = dice.between(1, 6); n > 0; n--) {
+        const int64_t began_us = true_us;
         flakeid::Generator& g = flakeid::configured_generator();
         if (dice.one_in(5)) {
             const auto most = dice.one_in(100) ? 2000 : 6;
             const flakeid::Draw d = draw(g, {static_cast<uint32_t>(dice.between(1, most)), false});
             for (uint32_t i = 0; i < d.count; i++) {
-                lease_id_is_handed_out(g, d.word + i);
+                lease_id_is_handed_out(g, d.word + i, began_us);
             }
         } else {
             const flakeid::Word word = next_word(g);
-            lease_id_is_handed_out(g, word);
+            lease_id_is_handed_out(g, word, began_us);
         }
         id_drawn();
         if (g.node != g.granted.first && g.granted.first != g.granted.last) {
@@ -74,8 +81,15 @@ void session()
     become_backend(seat, 0, {});
     Random& dice = running->random;
     const bool idle = world.has('I') && dice.one_in(2);
+    const bool for_hours = world.has('J');
+    my_configuration = here().configuration_version;
     while (!my_end) {
         me.wants_since = me.wants_since == 0 ? true_us : me.wants_since;
+        member.tried_us = true_us;
+        if (my_configuration != here().configuration_version) {
+            my_configuration = here().configuration_version;
+            reload_settings();
+        }
         begin_transaction();
         const bool good = survives_error([&] {
             CHECK_FOR_INTERRUPTS();
@@ -84,15 +98,24 @@ void session()
                 poll();
             }
             draw_some();
+            if (running->random.one_in(8)) {
+                look_at_status();
+            }
             end_transaction(!running->random.one_in(4));
         });
         if (good) {
             me.wants_since = 0;
-            const int64_t longest = idle ? 900 * second : dice.one_in(10) ? 5 * second : second;
+            const int64_t longest = for_hours         ? (dice.one_in(3) ? 9000 : 700) * second
+                                    : idle            ? 900 * second
+                                    : dice.one_in(10) ? 5 * second
+                                                      : second;
             sleep_us(dice.below(longest));
         } else {
             note_error();
             abort_transaction();
+            if (running->random.one_in(8) && survives_error([] { load_library(); })) {
+                look_at_status();
+            }
             sleep_us(dice.between(100 * ms, second));
         }
     }
@@ -176,12 +199,24 @@ void end_member(int number, const Directory& directory, int64_t down_us, bool ha
 
 } // namespace
 
-void make_member(int number, bool any, int32_t node, bool preload, const Settings& configuration)
+void reload_member(int number)
+{
+    servers[number].configuration_version++;
+    if (Process* process = lease_worker(servers[number])) {
+        signal_worker(*process, ConfigReloadPending);
+    }
+}
+
+void make_member(int number, bool any, int32_t node, int32_t further, bool preload,
+                 const Settings& configuration)
 {
     Server& s = servers[number];
     members[number] = Member{};
     members[number].any = any;
     members[number].node = node;
+    members[number].further = further;
+    // Moments of the steady clock have an arbitrary zero.
+    s.booted_us = true_us - chance.below(chance.one_in(2) ? minute : 2592000 * second);
     s.number = number;
     s.preload = preload;
     s.machine = ++next_machine;

@@ -7,6 +7,7 @@ namespace sim {
 
 constexpr int most_sessions = 3;
 constexpr int32_t last_fixed = 1023; // node of the first one, if it is fixed: the layout's last
+constexpr int32_t nodes_each = 6;    // so many numbers for each
 
 struct DrawingSession {
     Process* process = nullptr; // nullptr: it has ended
@@ -18,6 +19,9 @@ struct Member {
     bool stopping = false;
     bool any = false; // flakeid.node = auto
     int32_t node = 0;
+    int32_t further = 0;  // nodes of its span
+    int64_t tried_us = 0; // when a session last wanted an id
+    int64_t taken_us = 0; // when another server was last seen to have its node
     int64_t started_us = 0;
     int64_t stopped_since = 0;
     int64_t still_until = 0; // it, or its lease worker, stands still
@@ -33,7 +37,11 @@ extern Reached id_drawn;
 void set_clock(Server& server, int64_t ahead_us); // of the true time
 
 // A server is made, and starts.
-void make_member(int number, bool any, int32_t node, bool preload, const Settings& configuration);
+void make_member(int number, bool any, int32_t node, int32_t further, bool preload,
+                 const Settings& configuration);
+
+// The configuration has changed: all processes read it soon.
+void reload_member(int number);
 
 // `harmless`: nothing else goes wrong. It comes up again by itself.
 void crash_member(int number, int64_t down_us, bool harmless);

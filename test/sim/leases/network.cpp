@@ -40,6 +40,8 @@ void client_receives(int id, const Message& message)
         return;
     }
     Connection& connection = found->second;
+    connection.writable = true;
+    connection.used_us = true_us;
     connection.inbox.push_back(message);
     if (connection.waits >= 0) {
         wake_number(connection.waits);
@@ -74,6 +76,7 @@ int open_connection(int server, int host)
     connection.id = id;
     connection.server = server;
     connection.host = host;
+    connection.used_us = true_us;
     return id;
 }
 
@@ -83,6 +86,7 @@ void send_there(Connection& connection, Message message)
         return;
     }
     const int id = connection.id;
+    connection.used_us = true_us;
     const int64_t at = arrival(connection, &connection.last_there);
     at_time(at, [id, message] {
         const auto found = connections.find(id);

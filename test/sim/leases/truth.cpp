@@ -2,10 +2,16 @@
 
 #include "checker.hpp"
 #include "checkers.hpp"
+#include "lease/report.hpp"
+#include "lease/worker.hpp"
+#include "leases/faults.hpp"
+#include "leases/members.hpp"
 #include "map.hpp"
+#include "settings/lease_settings.hpp"
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace sim {
 
@@ -20,7 +26,12 @@ struct Told {
     uint64_t life; // of the server
     int64_t start_us, end_us;
     bool given_back;
-    int64_t issued_us; // of the last id
+    int64_t issued_us;                // of the last id
+    int64_t told_us = 0, used_us = 0; // true time; used_us: when the last id was drawn, 0: none was
+    bool left = false;                // the settings name no coordinator any more
+    int64_t length_us = 0;            // as the last question asked
+    int64_t answered_us = 0;          // true time
+    bool short_of = false; // the answer gave less than was asked for, by the server's clock
 };
 std::map<std::string, Told> leases;             // by token
 std::map<uint32_t, std::vector<Told*>> of_node; // the latest is the last
@@ -29,9 +40,23 @@ std::map<uint32_t, bool> overlapped;            // two leases of a node did
 struct Owner {
     int server;
     uint32_t node;
+    bool leased;
 };
 IdMap<Owner> owners;
 uint64_t handed_out;
+bool makers[most_servers]; // servers that made ids
+
+// Refusals of a node in a row, of a server's life.
+struct Refused {
+    uint64_t life = 0;
+    int64_t first_us = 0, last_us = 0; // true time
+};
+std::map<std::pair<int, uint32_t>, Refused> refused;
+
+constexpr int64_t unused_us = 3600 * second;
+
+// When a node was given back since nobody used it, by server and node.
+std::map<std::pair<int, uint32_t>, int64_t> unwanted_since;
 
 // Of each server: the highest mark, and the highest id with its moment, of this life.
 struct Settled {
@@ -67,6 +92,44 @@ double seconds_of(int64_t us)
     return static_cast<double>(us - true_epoch_us) / 1e6;
 }
 
+// A renewal is planned with each answer.
+void check_renewal(const Told& lease, int64_t length_us)
+{
+    const bool early = true_us - lease.answered_us < length_us / 13;
+    if (early && length_us == lease.length_us && !lease.short_of && !world.has('E')) {
+        tell("node %u, %.3f s after the last answer", lease.node,
+             static_cast<double>(true_us - lease.answered_us) / 1e6);
+        broken("a lease is renewed that was just given or renewed");
+    }
+}
+
+void note_answer(Told& lease, int64_t length_us, int64_t end_us)
+{
+    lease.length_us = length_us;
+    lease.answered_us = true_us;
+    lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
+}
+
+// Outside a stop and new settings, what is in use and has time left is kept.
+void check_release(const Told& lease)
+{
+    if (!flakeid::worker_stopping && !lease.given_back && !world.has('K') &&
+        lease.end_us > wall_clock(here()) && true_us - lease.used_us < unused_us - minute) {
+        tell("node %u, until %.3f", lease.node, seconds_of(lease.end_us));
+        broken("a lease is given back that is in use");
+    }
+}
+
+void check_wanted(uint32_t node)
+{
+    const auto at = unwanted_since.find({here().number, node});
+    if (at != unwanted_since.end() && members[here().number].tried_us < at->second) {
+        tell("node %u, given back %.3f s ago", node,
+             static_cast<double>(true_us - at->second) / 1e6);
+        broken("a lease is asked for that nobody wants");
+    }
+}
+
 // Two leases of a node share no moment, whatever their realm is called: the servers are one fleet.
 void check_overlap(const Told& a)
 {
@@ -90,13 +153,25 @@ void truth_begins()
     leases.clear();
     of_node.clear();
     overlapped.clear();
+    refused.clear();
+    unwanted_since.clear();
     owners.clear();
     std::fill(settled, settled + most_servers, Settled{});
     handed_out = renewals_told = 0;
+    std::fill(std::begin(makers), std::end(makers), false);
 }
 
 void is_asked(const std::string& sql, const std::vector<Value>& values)
 {
+    if (says(sql, "lease_acquire(") && !values[3].null) {
+        check_wanted(static_cast<uint32_t>(atoi(values[3].text.c_str())));
+    }
+    if (says(sql, "lease_renew(")) {
+        const auto renewed = leases.find(values[0].text);
+        if (renewed != leases.end()) {
+            check_renewal(renewed->second, us_of(values[1].text));
+        }
+    }
     if (!says(sql, "lease_release(")) {
         return;
     }
@@ -110,6 +185,12 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
         tell("last stamp %.6f, and an id at %.6f", seconds_of(last_us),
              seconds_of(lease.issued_us));
         broken("a lease is given back with a last stamp before its last id");
+    }
+    check_release(lease);
+    const int64_t last_use_us = std::max(lease.used_us, lease.told_us);
+    if (!flakeid::worker_stopping && lease.end_us > wall_clock(here()) &&
+        last_use_us < true_us - unused_us + minute) {
+        unwanted_since[{lease.server, lease.node}] = true_us;
     }
     const int64_t end_us = (last_us / second + 1) * second;
     lease.given_back = true;
@@ -128,6 +209,9 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
         lease = {
             values[0].text, node, here().number, here().life, us_of(fields[2]), us_of(fields[3]),
             false,          0};
+        lease.told_us = true_us;
+        note_answer(lease, us_of(values[2].text), lease.end_us);
+        refused.erase({here().number, node});
         if (is_new) {
             of_node[node].push_back(&lease);
         }
@@ -143,6 +227,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
         Told& lease = found->second;
         const int64_t end_us = us_of(fields[0]);
         note("has node %lld until %lld", lease.node, end_us - true_epoch_us);
+        note_answer(lease, us_of(values[1].text), end_us);
         if (!lease.given_back && end_us > lease.end_us) {
             lease.end_us = end_us;
             check_overlap(lease);
@@ -150,15 +235,41 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
     }
 }
 
-void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word)
+void is_refused(const std::string& sql, const std::vector<Value>& values)
+{
+    if (says(sql, "lease_acquire(") && !values[3].null) {
+        const auto node = static_cast<uint32_t>(atoi(values[3].text.c_str()));
+        Refused& row = refused[{here().number, node}];
+        if (row.life != here().life || true_us - row.last_us > 10 * second) {
+            row = {here().life, true_us, true_us};
+        }
+        row.last_us = true_us;
+    }
+}
+
+void settings_are_read()
+{
+    for (auto& [key, row] : refused) {
+        row.first_us = key.first == here().number ? true_us : row.first_us;
+    }
+    for (auto& [token, lease] : leases) {
+        lease.left = lease.left || (lease.server == here().number &&
+                                    flakeid::lease_settings.coordinator[0] == '\0');
+    }
+}
+
+void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int64_t began_us)
 {
     handed_out++;
+    makers[here().number] = true;
     const uint64_t raw = raw_id(g, word);
     const int64_t from_us = word_start_us(g, word);
     note_run("ids %llx to %llx of node %lld", static_cast<int64_t>(raw), g.node, 0);
-    Owner* before = owners.add(raw, {here().number, g.node});
+    const bool leased = g.lease.entry != nullptr;
+    Owner* before = owners.add(raw, {here().number, g.node, leased});
     // Of two servers whose leases overlap that is known, and told already.
-    if (before != nullptr && (before->server == here().number || !overlapped[g.node])) {
+    const bool promised = before != nullptr && before->leased && leased && !overlapped[g.node];
+    if (before != nullptr && (before->server == here().number || promised)) {
         tell("id %llx of node %u: by server %d, then by server %d",
              static_cast<unsigned long long>(raw), g.node, before->server, here().number);
         broken("an id twice");
@@ -181,9 +292,17 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word)
             from_us + g.layout.tick_us <= lease.end_us) {
             inside = true;
             lease.issued_us = std::max(lease.issued_us, from_us);
+            lease.used_us = true_us;
         }
     }
-    if (!inside) {
+    for (const Told* lease : told) {
+        const bool held = lease->server == here().number && lease->life == here().life &&
+                          !lease->given_back && !lease->left && lease->told_us < began_us;
+        if (!leased && held && lease->end_us > wall_clock(here())) {
+            broken("an id without a lease after leases began");
+        }
+    }
+    if (leased && !inside) {
         tell("node %u at %.6f, server %d", g.node, seconds_of(from_us), here().number);
         broken("an id outside its lease");
     }
@@ -205,6 +324,103 @@ void mark_is_answered(int64_t mark, bool all_ended)
         broken("life: a settled mark does not pass an id");
     }
     marks.mark = std::max(marks.mark, static_cast<uint64_t>(mark));
+}
+
+namespace {
+
+std::vector<flakeid::LeaseReport> list_leases()
+{
+    std::vector<flakeid::LeaseReport> list;
+    for (int i = 0; i < flakeid::max_leases; i++) {
+        flakeid::LeaseReport report{};
+        if (flakeid::report_lease(i, &report)) {
+            list.push_back(report);
+        }
+    }
+    return list;
+}
+
+bool is_of_another(const flakeid::LeaseReport& report)
+{
+    return strstr(report.reasons, "the node is not free") != nullptr ||
+           strstr(report.reasons, "Another holder") != nullptr;
+}
+
+bool same(const std::vector<flakeid::LeaseReport>& a, const std::vector<flakeid::LeaseReport>& b)
+{
+    bool equal = a.size() == b.size();
+    for (size_t i = 0; equal && i < a.size(); i++) {
+        equal = a[i].wanted == b[i].wanted && strcmp(a[i].reasons, b[i].reasons) == 0;
+    }
+    return equal;
+}
+
+} // namespace
+
+void look_at_status()
+{
+    const int number = here().number;
+    const Member& member = members[number];
+    if (member.any || flakeid::lease_settings.coordinator[0] == '\0') {
+        return;
+    }
+    const auto first = static_cast<uint32_t>(member.node);
+    const uint32_t last = first + static_cast<uint32_t>(member.further);
+    const std::vector<flakeid::LeaseReport> list = list_leases();
+    const uint32_t usable = flakeid::leasable_nodes(first, last);
+    if (same(list, list_leases())) {
+        uint32_t others = 0;
+        for (const flakeid::LeaseReport& report : list) {
+            const bool ours = report.wanted >= first && report.wanted <= last;
+            others += ours && is_of_another(report) ? 1 : 0;
+        }
+        if (usable != last - first + 1 - others) {
+            tell("%u of nodes %u to %u; others have %u", usable, first, last, others);
+            broken("the status counts the usable nodes wrong");
+        }
+    }
+    for (const flakeid::LeaseReport& report : list) {
+        const auto at = refused.find({number, report.wanted});
+        const bool for_long = at != refused.end() && at->second.life == here().life &&
+                              at->second.last_us - at->second.first_us > 5 * second &&
+                              true_us - at->second.last_us < 10 * second &&
+                              member.still_until < at->second.first_us;
+        if (for_long && report.end_us == 0 && strstr(report.reasons, "no answer yet") != nullptr &&
+            !world.has('E')) {
+            tell("node %u", report.wanted);
+            broken("the status does not say why a lease is missing");
+        }
+    }
+}
+
+bool holds_unused(int server, int64_t since_us)
+{
+    return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
+        const Told& lease = one.second;
+        const bool unused = lease.server == server && lease.life == servers[server].life &&
+                            !lease.given_back && !lease.left &&
+                            lease.end_us > wall_clock(servers[server]) &&
+                            std::max(lease.told_us, lease.used_us) < since_us;
+        if (unused) {
+            tell("server %d, node %u until %.3f", server, lease.node, seconds_of(lease.end_us));
+        }
+        return unused;
+    });
+}
+
+bool is_its_own(int server, uint32_t node)
+{
+    const std::vector<Told*>& told = of_node[node];
+    return std::any_of(told.begin(), told.end(), [&](const Told* lease) {
+        return lease->server == server && lease->life == servers[server].life &&
+               !lease->given_back && lease->end_us > wall_clock(servers[server]) &&
+               lease->told_us < true_us - 10 * second;
+    });
+}
+
+bool made_ids(const Server& server)
+{
+    return makers[server.number];
 }
 
 uint64_t ids_handed_out()

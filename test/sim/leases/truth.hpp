@@ -15,8 +15,26 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
 
 void truth_begins();
 
-// An id was handed out by the process that runs.
-void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word);
+// An error is taken.
+void is_refused(const std::string& sql, const std::vector<Value>& values);
+
+// The lease worker of this server reads the settings anew.
+void settings_are_read();
+
+// An id was handed out by the process that runs, by a draw that began then.
+void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int64_t began_us);
+
+// True when this server ever made one.
+bool made_ids(const Server& server);
+
+// A session sees what this server says of its leases.
+void look_at_status();
+
+// A lease that the server holds, though nobody has used it or asked for it since then.
+bool holds_unused(int server, int64_t since_us);
+
+// The lease was given to this life of the server a while ago, and not given back.
+bool is_its_own(int server, uint32_t node);
 
 // A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.
 void mark_is_answered(int64_t mark, bool all_ended);

@@ -3,6 +3,9 @@
 
 #include "backend.hpp"
 #include "checker.hpp"
+#include "leases/manners.hpp"
+#include "leases/network.hpp"
+#include "leases/truth.hpp"
 
 extern "C" {
 #include "common/pg_prng.h"
@@ -123,6 +126,8 @@ void proc_exit(int)
     for (int i = my_exit_count; i > 0; i--) {
         my_exits[i - 1](0, 0);
     }
+    worker_ends();
+    forget_connections(here().number);
     note("the lease worker ends");
     workers[here().number].process = nullptr;
     end_backend();
@@ -133,6 +138,8 @@ void proc_exit(int)
 void ProcessConfigFile(GucContext)
 {
     reload_settings();
+    settings_are_read();
+    has_connected(); // or is to begin anew
 }
 
 MemoryContext AllocSetContextCreateInternal(MemoryContext, const char*, Size, Size, Size)
@@ -144,6 +151,7 @@ MemoryContext AllocSetContextCreateInternal(MemoryContext, const char*, Size, Si
 void MemoryContextReset(MemoryContext)
 {
     my_used = 0;
+    turn_ends();
 }
 
 int pg_snprintf(char* text, size_t size, const char* format, ...)

@@ -5,6 +5,7 @@
 #include "checkers.hpp"
 #include "leases/faults.hpp"
 #include "leases/life.hpp"
+#include "leases/manners.hpp"
 #include "leases/members.hpp"
 #include "leases/truth.hpp"
 
@@ -40,6 +41,12 @@ const std::vector<Feature> features = {
     {'T', "somebody leaves transactions open"},
     {'S', "a synchronous standby of the coordinator is lost"},
     {'M', "the realm gets another name, server by server"},
+    {'Q', "the coordinator is left and found again"},
+    {'w', "the coordinator is reached in another way"},
+    {'h', "names of hosts"},
+    {'J', "sessions that want an id once in hours, leases of many hours"},
+    {'l', "layouts of other kinds"},
+    {'E', "errors in the lease worker"},
 };
 
 std::vector<Life> lives; // of all servers together: how many starts there were
@@ -47,13 +54,27 @@ uint64_t set_backs, polls;
 
 namespace {
 
-constexpr char layout_text[] = "time:41:1ms node:10 sequence:3 epoch=2026-01-01";
+constexpr char plain_layout[] = "time:41:1ms node:10 sequence:3 epoch=2026-01-01";
+constexpr const char* other_layouts[] = {
+    "time:41:1ms back:2 node:10 sequence:3 epoch=2026-01-01",
+    "time:39:10ms back:1 node:10 sequence:6 epoch=2026-01-01",
+    "time:39:10ms node:10 sequence:6 epoch=2026-01-01",
+    "time:32:1s node:10 sequence:12 epoch=2026-01-01",
+};
+
+// Features that meet seldom by chance.
+const char* const corners[] = {
+    "J",   "JQF", "Q",  "QG",  "QXR", "EU",  "EGC", "lFK",
+    "lGX", "GT",  "wH", "hHC", "GNC", "HBU", "KX",  "QFw",
+};
 
 std::string connection_string()
 {
-    return world.has('H') || world.has('O') || world.has('Y')
-               ? "hostaddr=10.0.0.1,10.0.0.2 dbname=ids target_session_attrs=read-write"
-               : "hostaddr=10.0.0.1 dbname=ids";
+    if (world.has('H') || world.has('O') || world.has('Y')) {
+        const std::string hosts = world.has('h') ? "host=both" : "hostaddr=10.0.0.1,10.0.0.2";
+        return hosts + " dbname=ids target_session_attrs=read-write";
+    }
+    return world.has('h') ? "host=10.0.0.9,one dbname=ids" : "hostaddr=10.0.0.1 dbname=ids";
 }
 
 } // namespace
@@ -64,13 +85,20 @@ void make_world(uint64_t seed, const char* letters, int)
     Random choice(mix(seed, 1));
     world = World{};
     world.seed = seed;
-    const bool small = choice.one_in(2);
+    const int64_t kind = choice.below(6); // 0 and 1: of a corner
+    const bool small = kind < 4;
     const auto all = static_cast<int64_t>(features.size());
+    const std::string corner =
+        kind < 2 ? corners[choice.below(static_cast<int64_t>(std::size(corners)))] : "";
     for (const Feature& feature : features) {
         if (feature.letter == slow && !choice.one_in(6)) {
             continue; // nobody has ids there, as things are
         }
-        if (small ? choice.below(all) < 4 : choice.one_in(3)) {
+        const bool more = small ? choice.below(all) < (corner.empty() ? 4 : 1) : choice.one_in(3);
+        if (feature.letter == 'J' && !small) {
+            continue; // hours of those who want ids all the time take long
+        }
+        if (more || corner.find(feature.letter) != std::string::npos) {
             world.chosen += feature.letter;
         }
     }
@@ -82,14 +110,24 @@ void make_world(uint64_t seed, const char* letters, int)
     reset_network(seed);
     reset_hosts(seed);
     truth_begins();
+    manners_begin();
     lives.clear();
     set_backs = polls = 0;
-    on_log = no_false_alarm;
+    on_log = [](Server& server, const char* message) {
+        if (made_ids(server)) {
+            no_false_alarm(server, message);
+        }
+    };
     faults = Faults{};
     next_look = true_us;
     member_count = static_cast<int>(choice.between(2, 4));
     world.session_count = static_cast<int>(choice.between(1, most_sessions));
-    const auto ttl_s = choice.one_in(2) ? 60 : choice.between(3, 120);
+    // A coordinator that lost something rests for as long as leases may count.
+    const bool hours = world.has('J') && choice.one_in(2) &&
+                       world.chosen.find_first_of("OYBACM") == std::string::npos;
+    const auto ttl_s = hours              ? choice.between(20000, 86400)
+                       : choice.one_in(2) ? 60
+                                          : choice.between(3, 120);
     if (world.has(slow)) {
         network.quickest_trip_us = 500 * ms;
         network.slowest_trip_us = 800 * ms;
@@ -98,17 +136,30 @@ void make_world(uint64_t seed, const char* letters, int)
     }
     network.trips = static_cast<int>(choice.between(2, 5));
     start_host(hosts[0]);
+    if (hours) {
+        Question q;
+        q.kind = Question::set_realm;
+        q.realm = default_realm;
+        q.settings = flakeid::default_lease_realm;
+        q.settings.max_ttl_s = 86400;
+        tell_host(hosts[0], q);
+        expect_no_renewals();
+    }
+    const char* layout =
+        world.has('l') ? other_layouts[choice.below(static_cast<int64_t>(std::size(other_layouts)))]
+                       : plain_layout;
     for (int i = 0; i < member_count; i++) {
         const bool preload = world.has('W') && choice.one_in(2);
         const bool any =
             !(world.has('G') && i == 0) && (world.has('M') ? !choice.one_in(4) : choice.one_in(2));
         const bool span = world.has('G') && (i == 0 || choice.one_in(2));
-        const int32_t node = last_fixed - 2 * i - (span ? 1 : 0);
+        const auto further = static_cast<int32_t>(span ? choice.between(1, nodes_each - 1) : 0);
+        const int32_t node = last_fixed - nodes_each * i - further;
         const std::string fixed =
-            std::to_string(node) + (span ? "-" + std::to_string(node + 1) : "");
-        make_member(i, any, node, preload,
+            std::to_string(node) + (span ? "-" + std::to_string(node + further) : "");
+        make_member(i, any, node, any ? 0 : further, preload,
                     {{"flakeid.node", any ? "auto" : fixed},
-                     {"flakeid.layout", layout_text},
+                     {"flakeid.layout", layout},
                      {"flakeid.coordinator", connection_string()},
                      {"flakeid.lease_ttl", std::to_string(ttl_s)}});
     }

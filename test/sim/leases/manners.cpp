@@ -1,0 +1,169 @@
+#include "leases/manners.hpp"
+
+#include "backend.hpp"
+#include "checker.hpp"
+#include "lease/worker.hpp"
+#include "leases/faults.hpp"
+#include "leases/members.hpp"
+#include "leases/network.hpp"
+#include "leases/worker_process.hpp"
+#include "settings/lease_settings.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+namespace sim {
+
+namespace {
+
+constexpr int64_t longest_unused_us = 15 * second; // a question may wait for 10 s
+constexpr int64_t window_us = 10 * second;
+constexpr size_t most_questions = 1000; // in that time
+constexpr size_t most_errors = 400;
+// Attempts to connect after others that came to nothing: each begins 2.5 s after the one before.
+constexpr size_t attempts_looked_at = 12;
+constexpr int64_t least_wait_us = 2400 * ms;
+
+struct Manners {
+    std::deque<int64_t> questions, attempts, errors; // when
+    size_t attempts_in_vain = 0;
+    const Process* process = nullptr;
+    int64_t fails_until = 0; // whatever needs memory or waits does
+};
+Manners of_server[most_servers];
+
+Manners& mine()
+{
+    return of_server[here().number];
+}
+
+void add(std::deque<int64_t>& times)
+{
+    times.push_back(true_us);
+    while (times.front() < true_us - window_us) {
+        times.pop_front();
+    }
+}
+
+bool is_worker()
+{
+    return running != nullptr && lease_worker(here()) == running;
+}
+
+// Errors come alone, or for a while.
+bool fails_now()
+{
+    if (!world.has('E') || !is_worker() || faults.calm) {
+        return false;
+    }
+    if (running->random.one_in(2000)) {
+        mine().fails_until = true_us + running->random.below(10 * second);
+    }
+    return true_us < mine().fails_until || running->random.one_in(100);
+}
+
+bool memory_is_short()
+{
+    return PG_exception_stack != nullptr && CritSectionCount == 0 &&
+           !LWLockHeldByMe(AddinShmemInitLock) && fails_now();
+}
+
+} // namespace
+
+void manners_begin()
+{
+    for (Manners& one : of_server) {
+        one = Manners{};
+    }
+    out_of_memory = memory_is_short;
+    on_error_report = error_is_logged;
+}
+
+void begins_to_connect()
+{
+    std::deque<int64_t>& attempts = mine().attempts;
+    if (mine().process != running || flakeid::worker_stopping || world.has('E')) {
+        mine().process = running;
+        has_connected();
+    }
+    attempts.push_back(true_us);
+    if (attempts.size() > attempts_looked_at) {
+        attempts.pop_front();
+    }
+    // One attempt may be of several addresses.
+    const size_t addresses = world.chosen.find_first_of("HOY") == std::string::npos ? 1 : 3;
+    const auto rounds = static_cast<int64_t>(attempts_looked_at / addresses);
+    if (++mine().attempts_in_vain > attempts_looked_at + 8 * addresses &&
+        attempts.back() - attempts.front() < (rounds - 1) * least_wait_us) {
+        tell("%zu in %.1f s", attempts_looked_at,
+             static_cast<double>(attempts.back() - attempts.front()) / 1e6);
+        broken("a server does not leave a coordinator alone that cannot be reached");
+    }
+}
+
+void has_connected()
+{
+    mine().attempts.clear();
+    mine().attempts_in_vain = 0;
+}
+
+void asks(const std::string& sql, const std::string& conninfo)
+{
+    add(mine().questions);
+    if (mine().questions.size() > most_questions) {
+        broken("a server overwhelms its coordinator with questions");
+    }
+    // What is held is given back by the old settings.
+    if (sql.find("lease_release(") == std::string::npos && !flakeid::worker_stopping &&
+        !world.has('E') && conninfo != flakeid::lease_settings.coordinator) {
+        broken("a coordinator is asked that the settings do not name any more");
+    }
+}
+
+void turn_ends()
+{
+    const Held& held = held_of_libpq();
+    if (!world.has('E') && (held.connections > 1 || held.results > 0 || held.lists > 0)) {
+        tell("%d connections, %d results, %d lists", held.connections, held.results, held.lists);
+        broken("the lease worker keeps what it does not need");
+    }
+}
+
+void worker_ends()
+{
+    if (!world.has('E') && held_of_libpq().connections > 0) {
+        broken("the lease worker ends without taking leave");
+    }
+}
+
+void error_is_logged()
+{
+    add(mine().errors);
+    if (mine().errors.size() > most_errors) {
+        broken("the lease worker fills the log with errors");
+    }
+}
+
+void wait_may_fail()
+{
+    if (fails_now()) {
+        ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("a wait failed"));
+    }
+}
+
+void look_at_connections()
+{
+    for (const auto& [id, connection] : connections) {
+        const Member& member = members[connection.server];
+        const int64_t since = std::max(connection.used_us, member.still_until);
+        if (connection.open_here && true_us - since > longest_unused_us) {
+            tell("server %d, not used for %.1f s", connection.server,
+                 static_cast<double>(true_us - since) / 1e6);
+            broken("a server keeps a connection that it does not use");
+            return;
+        }
+    }
+}
+
+} // namespace sim
