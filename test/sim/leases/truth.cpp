@@ -55,6 +55,12 @@ std::map<std::pair<int, uint32_t>, Refused> refused;
 
 constexpr int64_t unused_us = 3600 * second;
 
+// When a server was last given what it asked for.
+struct Answered {
+    uint64_t life = 0;
+    int64_t wall_us = 0, at_us = 0; // at_us: true time
+} answered[most_servers];
+
 // When a node was given back since nobody used it, by server and node.
 std::map<std::pair<int, uint32_t>, int64_t> unwanted_since;
 
@@ -155,6 +161,7 @@ void truth_begins()
     overlapped.clear();
     refused.clear();
     unwanted_since.clear();
+    std::fill(std::begin(answered), std::end(answered), Answered{});
     owners.clear();
     std::fill(settled, settled + most_servers, Settled{});
     handed_out = renewals_told = 0;
@@ -201,6 +208,9 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
 void is_answered(const std::string& sql, const std::vector<Value>& values,
                  const std::vector<std::string>& fields)
 {
+    if (says(sql, "lease_acquire(") || says(sql, "lease_renew(")) {
+        answered[here().number] = {here().life, wall_clock(here()), true_us};
+    }
     if (says(sql, "lease_acquire(")) {
         const std::string& token = fields[1];
         const auto node = static_cast<uint32_t>(atoi(fields[0].c_str()));
@@ -378,6 +388,12 @@ void look_at_status()
             tell("%u of nodes %u to %u; others have %u", usable, first, last, others);
             broken("the status counts the usable nodes wrong");
         }
+    }
+    const Answered& told = answered[number];
+    const bool settled = told.life == here().life && !world.has('K') && !world.has('E') &&
+                         std::max(told.at_us, member.still_until) < true_us - 20 * second;
+    if (settled && flakeid::report_coordinator().answered_us < told.wall_us - second) {
+        broken("the status does not say when the coordinator answered");
     }
     for (const flakeid::LeaseReport& report : list) {
         const auto at = refused.find({number, report.wanted});
