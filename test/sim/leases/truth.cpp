@@ -51,7 +51,7 @@ struct Refused {
     uint64_t life = 0;
     int64_t first_us = 0, last_us = 0; // true time
 };
-std::map<std::pair<int, uint32_t>, Refused> refused;
+std::map<std::pair<int, uint32_t>, Refused> refusals;
 
 constexpr int64_t unused_us = 3600 * second;
 
@@ -159,7 +159,7 @@ void truth_begins()
     leases.clear();
     of_node.clear();
     overlapped.clear();
-    refused.clear();
+    refusals.clear();
     unwanted_since.clear();
     std::fill(std::begin(answered), std::end(answered), Answered{});
     owners.clear();
@@ -221,7 +221,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
             false,          0};
         lease.told_us = true_us;
         note_answer(lease, us_of(values[2].text), lease.end_us);
-        refused.erase({here().number, node});
+        refusals.erase({here().number, node});
         if (is_new) {
             of_node[node].push_back(&lease);
         }
@@ -249,7 +249,7 @@ void is_refused(const std::string& sql, const std::vector<Value>& values)
 {
     if (says(sql, "lease_acquire(") && !values[3].null) {
         const auto node = static_cast<uint32_t>(atoi(values[3].text.c_str()));
-        Refused& row = refused[{here().number, node}];
+        Refused& row = refusals[{here().number, node}];
         if (row.life != here().life || true_us - row.last_us > 10 * second) {
             row = {here().life, true_us, true_us};
         }
@@ -259,7 +259,7 @@ void is_refused(const std::string& sql, const std::vector<Value>& values)
 
 void settings_are_read()
 {
-    for (auto& [key, row] : refused) {
+    for (auto& [key, row] : refusals) {
         row.first_us = key.first == here().number ? true_us : row.first_us;
     }
     for (auto& [token, lease] : leases) {
@@ -396,8 +396,8 @@ void look_at_status()
         broken("the status does not say when the coordinator answered");
     }
     for (const flakeid::LeaseReport& report : list) {
-        const auto at = refused.find({number, report.wanted});
-        const bool for_long = at != refused.end() && at->second.life == here().life &&
+        const auto at = refusals.find({number, report.wanted});
+        const bool for_long = at != refusals.end() && at->second.life == here().life &&
                               at->second.last_us - at->second.first_us > 5 * second &&
                               true_us - at->second.last_us < 10 * second &&
                               member.still_until < at->second.first_us;
