@@ -1,6 +1,7 @@
 #include "leases/members.hpp"
 
 #include "checkers.hpp"
+#include "core/settled.hpp"
 #include "generator/compose.hpp"
 #include "generator/draw.hpp"
 #include "leases/network.hpp"
@@ -67,6 +68,9 @@ void draw_some()
 void poll()
 {
     flakeid::Generator& g = flakeid::configured_generator();
+    if (!flakeid::can_settle(g.layout)) {
+        return;
+    }
     mark_is_answered(settled_id(g, take_snapshot()), world.session_count == 1);
 }
 
