@@ -8,14 +8,14 @@ namespace sim {
 
 namespace {
 
-// No floor lies further ahead of the clock, but for one that was raised by mistake.
+// No floor lies further ahead of what any clock showed, but for one that was raised by mistake.
 constexpr int64_t furthest_floor = 30 * second;
 
 // Another layout may have counted further back than this one can.
 bool has_ids_left(const flakeid::Layout& layout)
 {
     return !world.has('f') && (layout.back_bits == 0 || set_backs <= layout.max_back) &&
-           wall_clock(here()) + furthest_floor < end_us(layout);
+           right_wall() + furthest_floor < end_us(layout);
 }
 
 } // namespace
