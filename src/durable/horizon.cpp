@@ -314,11 +314,11 @@ void horizon_raise(int64_t us)
     raise(us, [&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
 }
 
+// A rollback that undoes this undoes the rows that came with it too.
 void horizon_restore(HorizonKind kind, Stamp stamp)
 {
-    // A rollback that undoes this undoes the rows that came with it too.
-    raise(stamp_us(stamp), [&](int of, Stamp) {
-        return of == kind ? stamp : of == plain_horizon ? stamp_of(0, stamp_us(stamp)) : no_stamp;
+    raise(stamp_us(stamp), [&](int of, Stamp latest) {
+        return of == kind ? stamp : stamp_of(stamp_back(latest), stamp_us(stamp));
     });
 }
 
