@@ -114,6 +114,7 @@ void inside_layout(const Id& id);
 void as_wanted(const flakeid::Generator& generator, const flakeid::Draw& draw, flakeid::Want want);
 
 void nodes_in_step(const Id& id);
+void nodes_are_skipped(int layout);
 void span_life_begins();
 
 // The row of a database was flushed.

@@ -202,7 +202,9 @@ void poll()
     if (mine().one_in(6)) {
         sleep_us(mine().below(second)); // one of a transaction that is REPEATABLE READ
     }
+    nodes_are_skipped(my_layout);
     const int64_t mark = settled_id(g, snapshot);
+    nodes_are_skipped(my_layout);
     polls++;
     was_polled();
     const int database = my_database();

@@ -444,7 +444,8 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     }
     if (letters != nullptr) {
         world.chosen = letters;
-    } else if (world.has('L') && world.chosen.find_first_of("XFTPCM") == std::string::npos) {
+    } else if (world.chosen.find_first_of("Leb") != std::string::npos &&
+               world.chosen.find_first_of("XFTPCM") == std::string::npos) {
         world.chosen += 'F';
     }
     // Their ids rise at another pace from the same one on, and so may be the same.

@@ -16,6 +16,7 @@ constexpr int64_t longest_lead = 2 * second;
 
 struct Spent {
     int64_t first = INT64_MAX;        // moment of any id, in this life
+    int64_t skipped = INT64_MIN;      // a poll brought all nodes there
     std::map<uint32_t, int64_t> last; // of those of a node
 };
 Spent spent[layout_count];
@@ -27,6 +28,13 @@ void span_life_begins()
     std::fill(spent, spent + layout_count, Spent{});
 }
 
+void nodes_are_skipped(int layout)
+{
+    for (const auto& [node, us] : spent[layout].last) {
+        spent[layout].skipped = std::max(spent[layout].skipped, us);
+    }
+}
+
 void nodes_in_step(const Id& id)
 {
     const flakeid::Generator& g = id.generator;
@@ -35,7 +43,7 @@ void nodes_in_step(const Id& id)
     of.first = std::min(of.first, us);
     // A raise lets nodes begin later than they ended, and reserved ids may still come.
     if (is_span(g) && world.chosen.find_first_of("rfAH") == std::string::npos) {
-        const int64_t begins = std::max(my_highest_wall, of.first);
+        const int64_t begins = std::max({my_highest_wall, of.first, of.skipped});
         for (uint32_t node = g.span.first; node <= g.span.last; node++) {
             const auto at = of.last.find(node);
             const int64_t next = std::max(begins, at == of.last.end() ? 0 : at->second);
