@@ -75,7 +75,7 @@ void set_limits(Generator& g, Stamp bound)
     g.early.word = last_at(stamp_us(bound) - early_extension_us);
     g.early.next_us = 0;
     g.bound = bound;
-    if (g.cache.next < g.limits.first) {
+    if (g.cache.next < g.limits.first || word_tick(g.shape, g.cache.next) < g.limits.least) {
         drop_cache(g);
     }
     if (g.lease.entry != nullptr) {

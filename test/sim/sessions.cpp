@@ -218,7 +218,8 @@ void raise(int64_t us)
     const int repairs = repairs_of(my_database());
     raise_begins(my_database());
     if (mine().one_in(3)) {
-        flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, us));
+        flakeid::horizon_restore(mine().one_in(2) ? flakeid::plain_horizon : flakeid::back_horizon,
+                                 flakeid::stamp_of(0, us)); // of where no clock was set back
         was_restored();
     } else {
         flakeid::horizon_raise(us);
