@@ -67,6 +67,19 @@ bool outside_lease(const Generator& g, const Draw& d)
            word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick;
 }
 
+// Narrows a draw to the moment of the horizon. Its words may lie below the horizon all the same,
+// with a lower count of set-backs: the higher one was made durable, and the clock leapt before
+// anybody used it.
+void stay_within_horizon(const Generator& g, Draw* d)
+{
+    const Word last = last_word_at(g, stamp_of(word_back(g.shape, d->word), stamp_us(g.bound)));
+    if (d->word > last) {
+        d->verdict = Verdict::extend;
+    } else {
+        d->count = static_cast<uint32_t>(std::min<uint64_t>(d->count, last - d->word + 1));
+    }
+}
+
 // True when no lease can come soon: the last attempt failed for each node that the generator may
 // have.
 bool none_to_come(const Generator& g)
@@ -221,7 +234,10 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         await_open_slot(waiting);
         return false;
     }
-    const Draw d = next_draw(g, last, want);
+    Draw d = next_draw(g, last, want);
+    if (unlikely(g.shape.has_back) && d.verdict == Verdict::issue) {
+        stay_within_horizon(g, &d);
+    }
     attempt->draw = d;
     if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&
         word_tick(g.shape, d.word) > std::max(g.round.level, g.limits.now)) {

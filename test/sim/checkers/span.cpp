@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t longest_lead = 2 * second;
 
 struct Spent {
-    int64_t first = INT64_MAX;        // moment of any id, in this life
+    std::map<Oid, int64_t> first;     // moment of any id of a database, in this life
     int64_t skipped = INT64_MIN;      // a poll brought all nodes there
     std::map<uint32_t, int64_t> last; // of those of a node
 };
@@ -40,10 +40,11 @@ void nodes_in_step(const Id& id)
     const flakeid::Generator& g = id.generator;
     const int64_t us = word_start_us(g, id.word);
     Spent& of = spent[id.layout];
-    of.first = std::min(of.first, us);
+    int64_t& first = of.first.try_emplace(MyDatabaseId, us).first->second;
+    first = std::min(first, us);
     // A raise lets nodes begin later than they ended, and reserved ids may still come.
     if (is_span(g) && world.chosen.find_first_of("rfAH") == std::string::npos) {
-        const int64_t begins = std::max({my_highest_wall, of.first, of.skipped});
+        const int64_t begins = std::max({my_highest_wall, first, of.skipped});
         for (uint32_t node = g.span.first; node <= g.span.last; node++) {
             const auto at = of.last.find(node);
             const int64_t next = std::max(begins, at == of.last.end() ? 0 : at->second);
