@@ -290,6 +290,8 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
 {
     observe_clock();
     check_leap(now_us);
+    needed =
+        std::max(needed, stamp_of(stamp_back(published_bound(horizon, kind)), stamp_us(needed)));
     const Stamp wanted =
         wanted_stamp(needed, now_us, settings.max_ahead_us, server_spared_until_us());
     int64_t wait_us = 0;
