@@ -14,7 +14,7 @@ use Time::HiRes qw(sleep);
 srand 28;
 my $node = PostgreSQL::Test::Cluster->new('partitions');
 $node->init(allows_streaming => 'logical');
-$node->append_conf('postgresql.conf', "fsync = off\nflakeid.node = 1\nmax_connections = 40\n");
+$node->append_conf('postgresql.conf', "flakeid.node = 1\nmax_connections = 40\ndeadlock_timeout = 10s\n");    # a step waits a fifth of that for its locks
 $node->start;
 $node->safe_psql('postgres', q{CREATE ROLE shop LOGIN; CREATE DATABASE shop OWNER shop});
 $node->safe_psql('shop', 'CREATE EXTENSION flakeid; GRANT CREATE ON SCHEMA public TO shop');
@@ -39,7 +39,7 @@ sub clients
 	my ($script) = @_;
 	sql('DROP TABLE IF EXISTS go; CREATE TABLE go (on_with_it bool); INSERT INTO go VALUES (true)');
 	sql(q{CREATE OR REPLACE FUNCTION go() RETURNS void LANGUAGE plpgsql AS $$ BEGIN IF NOT (SELECT on_with_it FROM go) THEN RAISE 'no more'; END IF; END $$});
-	my $file = write_file($node->basedir . '/clients.sql', "SELECT go();\n$script", 0644);
+	my $file = write_file($node->basedir . '/clients.sql', "SELECT go();\n$script\\sleep 20 ms\n", 0644);
 	local %ENV = $node->_get_env;
 	my ($out, $err) = ('', '');
 	my $run = IPC::Run::start([ qw(pgbench -n -c 8 -j 2 -T 36000 -U shop -f), $file, 'shop' ], '<', \undef, '>', \$out, '2>', \$err);
@@ -88,11 +88,10 @@ sql(q{
 	CREATE TABLE event (id flake PRIMARY KEY DEFAULT flake_next(), n int) PARTITION BY RANGE (id);
 	CREATE TABLE event_default PARTITION OF event DEFAULT});
 my $day = sub { my ($n) = @_; return "flake_floor(date_trunc('day', now(), 'UTC') + $n * interval '1 day', 'snowflake')" };
-for my $d (-10 .. 0)
-{
-	my ($from, $to) = (sql('SELECT ' . $day->($d)), sql('SELECT ' . $day->($d + 1)));
-	sql("CREATE TABLE event_d@{[ $d + 10 ]} PARTITION OF event FOR VALUES FROM ($from) TO ($to); INSERT INTO event SELECT $from + g, 1 FROM generate_series(1, 100) AS g");
-}
+sql(join '', map {
+	my ($from, $to) = map { $day->($_) } $_, $_ + 1;
+	"CREATE TABLE event_d@{[ $_ + 10 ]} PARTITION OF event FOR VALUES FROM ($from) TO ($to); INSERT INTO event SELECT $from + g, 1 FROM generate_series(1, 100) AS g;"
+} -10 .. 0);
 sql('INSERT INTO event SELECT ' . $day->(20) . ' + g * 100000000000, 2 FROM generate_series(1, 3000) AS g');
 $end = clients("\\set stray random(1, 20)\n\\if :stray = 1\nINSERT INTO event SELECT " . $day->('(40 * random())') . " + :client_id * 16 + (random() * 15)::int, 3 ON CONFLICT DO NOTHING;\n\\else\nINSERT INTO event (n) VALUES (4);\n\\endif\n");
 $kills = 0;
