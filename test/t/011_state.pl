@@ -47,7 +47,7 @@ sub carried_out_at_once
 my $again = 'DROP EXTENSION flakeid CASCADE; CREATE EXTENSION flakeid';
 my $refresh = 'REFRESH MATERIALIZED VIEW flakeid.state';
 
-carried_out('VACUUM FULL', 'VACUUM FULL flakeid.state', 'VACUUM FULL');
+survives($server, $draws, 'VACUUM FULL', sub { accepted($server, $_, $_) for 'VACUUM FULL flakeid.state', 'VACUUM FULL' }, ids => 100_000);
 carried_out('VACUUM FREEZE', 'VACUUM FREEZE flakeid.state', 'VACUUM (FREEZE, ANALYZE)');
 carried_out('CLUSTER and REINDEX',
 	'CREATE INDEX state_clock ON flakeid.state (plain_horizon)', 'CLUSTER flakeid.state USING state_clock',
@@ -122,6 +122,7 @@ survives($server, $draws, 'whoever replaces the state', sub {
 			$session->value('SELECT flakeid.repair_horizon(none_kept => true)') if $draw =~ /repair/;
 		}
 	}
+	$server->move_clock(20);    # a repaired horizon lies max_ahead before the clock: nobody waits when that is set back
 }, alone => 1);
 
 # Made, used, dropped and made again in one transaction, of which a part is rolled back.
@@ -134,7 +135,7 @@ is($answer->{code}, '55000', 'what a savepoint brings back is replaced, too');
 $session->run("ROLLBACK TO a; SELECT flake_next(); COMMIT");
 survives($server, $draws, 'made in one transaction', sub { }, database => 'fresh');
 
-judged($draws, 'maintenance', 200_000, qr/^55000/, qr/^42883/, qr/^42704/, qr/^3F000/, qr/^XX000/);
+judged($draws, 'maintenance', 120_000, qr/^55000/, qr/^42883/, qr/^42704/, qr/^3F000/, qr/^XX000/);
 $server->drop;
 
 #
@@ -149,8 +150,8 @@ for my $how ('', 'SET LOCAL debug_parallel_query = on; ')
 	my $drawn = Torture::Draws->new('randflake');
 	survives($other, $drawn, "drawn $name and rolled back",
 		sub { $other->connect->run("BEGIN; $again; ${sql}SELECT flake_next('randflake'); ROLLBACK") },
-		ids => 30_000, alone => 1);
-	judged($drawn, $name, 38_000);
+		alone => 1);
+	judged($drawn, $name, 1_000);
 	$other->drop;
 }
 done_testing();
