@@ -36,7 +36,7 @@ $old->safe_psql('postgres', 'CREATE DATABASE shop');
 $old->safe_psql('shop', q{
 	CREATE EXTENSION flakeid;
 	CREATE TABLE orders (id flake_sealed PRIMARY KEY DEFAULT flake_next(), n int);
-	INSERT INTO orders (n) SELECT generate_series(1, 20000);
+	INSERT INTO orders (n) SELECT generate_series(1, 2000);
 	CREATE TABLE lines (id flake_sealed PRIMARY KEY DEFAULT flake_next(), order_id flake_sealed NOT NULL REFERENCES orders, ids flake_sealed[]);
 	INSERT INTO lines (order_id, ids) SELECT id, ARRAY[id] FROM orders;
 	CREATE INDEX lines_hash ON lines USING hash (order_id);
@@ -56,9 +56,9 @@ my $texts = texts($old);
 #
 my $parallel = q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;};
 is($old->safe_psql('shop', "$parallel SELECT count(*), min(o.id) = (SELECT id FROM orders WHERE n = 1), min(length(o.id::text)) FROM orders o JOIN lines l ON l.order_id = o.id AND o.id = l.order_id::text"),
-	'20000|t|13', 'a parallel join that seals and unseals');
+	'2000|t|13', 'a parallel join that seals and unseals');
 like($old->safe_psql('shop', "$parallel EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT max(o.id::text) FROM orders o JOIN lines l ON l.order_id = o.id"), qr/Workers Launched: [1-9].*Hash/s, 'in workers');
-is($old->safe_psql('shop', "$parallel SELECT count(DISTINCT t) FROM (SELECT flake_next()::flake_sealed AS t FROM orders) AS s"), '20000', 'new sealed ids in workers');
+is($old->safe_psql('shop', "$parallel SELECT count(DISTINCT t) FROM (SELECT flake_next()::flake_sealed AS t FROM orders) AS s"), '2000', 'new sealed ids in workers');
 $old->safe_psql('shop', 'CLUSTER orders USING orders_pkey; REINDEX TABLE lines');
 $old->safe_psql('shop', 'VACUUM FULL lines');
 $old->command_ok([ 'pg_amcheck', '--install-missing', '--heapallindexed', '--parent-check', '-d', 'shop' ], 'pg_amcheck');
@@ -78,7 +78,7 @@ sub restored { my ($database, @how) = @_; my ($out, $err) = run_command([ @how ?
 is(restored('shop'), '', 'restored under the same secret');
 is(restored('archive', '--exit-on-error', '-j2', "$dir/shop.dump"), '', 'by pg_restore as well');
 is(texts($new, $_), $texts, "$_: the same ids") for 'shop', 'archive';
-is($new->safe_psql('shop', 'SELECT count(*), count(*) FILTER (WHERE ids = ARRAY[order_id]) FROM lines JOIN orders ON orders.id = order_id JOIN by_hash h ON h.id = order_id'), '20000|20000', 'the same keys, arrays and partitions');
+is($new->safe_psql('shop', 'SELECT count(*), count(*) FILTER (WHERE ids = ARRAY[order_id]) FROM lines JOIN orders ON orders.id = order_id JOIN by_hash h ON h.id = order_id'), '2000|2000', 'the same keys, arrays and partitions');
 my $refused = restored('other');
 like($refused, qr/ERROR:  key 0 is not the one that sealed ids of this database were made with/, 'another secret: an error');
 is($new->safe_psql('other', 'SELECT count(*) FROM orders'), '0', 'and no ids');
@@ -148,13 +148,13 @@ for my $which ('same', 'another', 'none', 'same_binary')
 }
 for my $which ('same', 'same_binary')
 {
-	$subscriber{$which}->poll_query_until('postgres', 'SELECT count(*) = 20000 FROM orders') or die;
+	$subscriber{$which}->poll_query_until('postgres', 'SELECT count(*) = 2000 FROM orders') or die;
 	is(texts($subscriber{$which}, 'postgres'), $texts, "$which: the first copy has the same ids");
 }
-$upgraded->safe_psql('shop', 'INSERT INTO orders (n) SELECT generate_series(20001, 20100)');
+$upgraded->safe_psql('shop', 'INSERT INTO orders (n) SELECT generate_series(2001, 2100)');
 for my $which ('same', 'same_binary')
 {
-	$subscriber{$which}->poll_query_until('postgres', 'SELECT count(*) = 20100 FROM orders') or die;
+	$subscriber{$which}->poll_query_until('postgres', 'SELECT count(*) = 2100 FROM orders') or die;
 	is(texts($subscriber{$which}, 'postgres'), texts($upgraded), "$which: and so have changes");
 }
 my %says = (another => qr/ERROR:  (?:55000: )?a replicated sealed id is no id of flakeid.layout up to now/, none => qr/ERROR:  (?:55000: )?no secret is configured/);
@@ -174,12 +174,12 @@ $changing->append_conf('postgresql.conf', "flakeid.secret_file = '$another'");
 $changing->restart;
 my $offset = -s $changing->logfile;
 $changing->safe_psql('postgres', 'ALTER SUBSCRIPTION same ENABLE');
-$upgraded->safe_psql('shop', "INSERT INTO orders (n) VALUES ($_)") for 20101 .. 20105;
+$upgraded->safe_psql('shop', "INSERT INTO orders (n) VALUES ($_)") for 2101 .. 2105;
 $changing->wait_for_log(qr/ERROR:  (?:55000: )?key 0 is not the one that sealed ids of this database were made with/, $offset);
-is($changing->safe_psql('postgres', 'SELECT count(*) FROM orders'), '20100', 'a subscriber whose secret was changed stops');
+is($changing->safe_psql('postgres', 'SELECT count(*) FROM orders'), '2100', 'a subscriber whose secret was changed stops');
 $changing->append_conf('postgresql.conf', "flakeid.secret_file = '$same'");
 $changing->restart;
-$changing->poll_query_until('postgres', 'SELECT count(*) = 20105 FROM orders') or die;
+$changing->poll_query_until('postgres', 'SELECT count(*) = 2105 FROM orders') or die;
 is(texts($changing, 'postgres'), texts($upgraded), 'and goes on under the right one');
 
 $_->stop for values %subscriber, $upgraded, $new;
