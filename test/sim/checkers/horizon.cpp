@@ -1,5 +1,5 @@
-// G1, how it is kept: an id is stamped up to the flushed horizon of its database only, and up to the
-// latest moment there whatever its count, and for a node that is remembered to make ids.
+// G1, how it is kept: an id is stamped up to the flushed horizon of its database only, and up to
+// the latest moment there whatever its count, and for a node that is remembered to make ids.
 #include "checkers.hpp"
 
 namespace sim {

@@ -21,9 +21,10 @@ constexpr int64_t longest_unused_us = 15 * second; // a question may wait for 10
 constexpr int64_t window_us = 10 * second;
 constexpr size_t most_questions = 1000; // in that time
 constexpr size_t most_errors = 400;
-// Attempts to connect after others that came to nothing: each begins 2.5 s after the one before.
+// Attempts to connect after others that came to nothing: each begins 2.5 s after the one before. A
+// server that stands still may make the first of them late.
 constexpr size_t attempts_looked_at = 12;
-constexpr int64_t least_wait_us = 2400 * ms;
+constexpr int64_t least_wait_us = 2 * second;
 
 struct Manners {
     std::deque<int64_t> questions, attempts, errors; // when
