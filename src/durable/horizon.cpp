@@ -134,12 +134,18 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
+                Stamp latest = std::max(known[kind], published_bound(horizon, kind));
+                // Where nobody relies on more than the floor, nobody does on the microsecond by
+                // which a raise moves the bound.
+                if (latest <= published_floor(horizon, kind)) {
+                    floor[kind] = raised_stamp(no_stamp, latest, floor[kind]);
+                }
                 if (loaded) {
                     raise_stamp(&horizon->floor[kind], floor[kind]);
                     pg_memory_barrier();
                 }
                 // Whoever has a bound that was published meanwhile may not have seen the floor.
-                const Stamp latest = std::max(known[kind], published_bound(horizon, kind));
+                latest = std::max(latest, published_bound(horizon, kind));
                 stamp = raised_stamp(stamp, latest, floor[kind]);
             }
             Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
@@ -177,27 +183,6 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     return changed;
 }
 
-void refuse_where_replaced()
-{
-    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
-    durable_flush(page);
-    if (durable_may_go_back(page)) {
-        throw_state_replaced();
-    }
-    durable_close(page);
-}
-
-// Nothing can be issued any more until whoever extends publishes a bound, and then every session
-// looks at the floor. Ids begin past the bound that was good until now, which state_now() may need.
-void withdraw_bounds(Horizon* horizon)
-{
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        raise_stamp(&horizon->floor[kind], published_bound(horizon, kind));
-        pg_write_barrier();
-        pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(least_stamp));
-    }
-}
-
 // Makes ids begin past the stamp that `floor_of` gives for each kind, and past `least_us` whatever
 // their back count. A transaction that replaces the state cannot publish a bound for it, so it
 // withdraws the one that sessions have: they may go on only when it has ended.
@@ -221,27 +206,6 @@ void raise(int64_t least_us, FloorOf floor_of)
     }
 }
 
-[[noreturn]] void throw_same_node(uint32_t node, uint64_t nodes, uint32_t max_node)
-{
-    uint32_t other = 0;
-    while (other < 64 && (nodes & bit_of_node(other)) != 0) {
-        other++;
-    }
-    const char* give = other >= 64 || other > max_node
-                           ? ""
-                           : psprintf("Give the server a node that made no ids here and that no "
-                                      "other server has, and repair again in a new session: LOAD "
-                                      "'flakeid'; ALTER SYSTEM SET flakeid.node = %u; SELECT "
-                                      "pg_reload_conf(); ",
-                                      other);
-    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("node %u may have made the ids that lie ahead of the clock", node),
-            errdetail("With a lower horizon it would make them again."),
-            errhint("%sIf none of those ids was stored or given away: SELECT "
-                    "flakeid.repair_horizon(none_kept => true);",
-                    give));
-}
-
 } // namespace
 
 void refuse_in_recovery()
@@ -250,6 +214,25 @@ void refuse_in_recovery()
         ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
                 errmsg("cannot generate ids during recovery"),
                 errhint("Generate ids on the primary, or promote this server."));
+    }
+}
+
+void refuse_where_replaced()
+{
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    durable_flush(page);
+    if (durable_may_go_back(page)) {
+        throw_state_replaced();
+    }
+    durable_close(page);
+}
+
+void withdraw_bounds(Horizon* horizon)
+{
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        raise_stamp(&horizon->floor[kind], published_bound(horizon, kind));
+        pg_write_barrier();
+        pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(least_stamp));
     }
 }
 
@@ -322,68 +305,6 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
     raise(stamp_us(stamp), [&](int of, Stamp latest) {
         return of == kind ? stamp : stamp_of(stamp_back(latest), stamp_us(stamp));
     });
-}
-
-bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uint32_t max_node,
-                    bool none_kept)
-{
-    Horizon* horizon = horizon_attach();
-    const Stamped server = server_remembers();
-    // Others draw meanwhile, as far ahead as they may.
-    const int64_t reach_us = std::max(settings.max_ahead_us, server.reach_us);
-    int64_t right_us = now_us + reach_us;
-    if (std::max({server.latest_us, server.least_us, published_us(horizon)}) <= right_us) {
-        return false;
-    }
-    refuse_where_replaced();
-    const uint64_t nodes =
-        static_cast<uint64_t>(server.nodes) | pg_atomic_read_u64(&horizon->nodes);
-    for (uint32_t node = first_node; node <= last_node && node - first_node < 64; node++) {
-        if (!none_kept && (nodes & bit_of_node(node)) != 0) {
-            throw_same_node(node, nodes, max_node);
-        }
-    }
-    // Shuts out whoever extends; nobody else has a lock on the state.
-    const DurableChange made = durable_change(
-        [&](const DurablePage&, Durable& durable) {
-            Stamped& stamped = durable.stamped;
-            const Stamp bound[] = {published_bound(horizon, 0), published_bound(horizon, 1)};
-            withdraw_bounds(horizon);
-            // Ids that were made since another repair are not forgotten.
-            right_us = std::max(right_us, wall_us() + reach_us);
-            for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
-                const Stamp stamp =
-                    std::max(stamp_of_number(stamped.stamp[kind]), published_floor(horizon, kind));
-                // Another bound than before: sessions look at the rest only when it has moved.
-                const Stamp repaired = repaired_stamp(stamp, right_us);
-                stamped.stamp[kind] = stamp_number(repaired) + (repaired == bound[kind] ? 1 : 0);
-            }
-            stamped.latest_us = std::min(stamped.latest_us, right_us);
-            stamped.least_us = std::min(stamped.least_us, right_us);
-        },
-        AccessExclusiveLock);
-    if (made.durable.lost != 0) {
-        throw_state_lost();
-    }
-    Assert(durable_is_flushed(made.page));
-    server_repair(right_us);
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        pg_atomic_write_u64(&horizon->floor[kind],
-                            static_cast<uint64_t>(made.durable.stamped.stamp[kind]));
-    }
-    pg_write_barrier();
-    pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
-        pg_atomic_write_u64(&horizon->kept[kind], stamp);
-        pg_atomic_write_u64(&horizon->begun[kind],
-                            std::min(stamp, pg_atomic_read_u64(&horizon->begun[kind])));
-        pg_write_barrier();
-        pg_atomic_write_u64(&horizon->bound[kind], stamp);
-    }
-    pg_atomic_write_u32(&horizon->file, durable_file(made.page));
-    durable_close(made.page, AccessExclusiveLock);
-    return true;
 }
 
 bool horizon_remembered(Stamped* stamped)

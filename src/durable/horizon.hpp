@@ -82,6 +82,13 @@ int64_t published_least_us(Horizon* horizon);
 // Raises an error where ids cannot be made because the server is a standby.
 void refuse_in_recovery();
 
+// Raises an error in a transaction that replaces the state of the database.
+void refuse_where_replaced();
+
+// Nothing can be issued any more until whoever extends publishes a bound, and then every session
+// looks at the floor. Ids begin past the bound that was good until now, which state_now() may need.
+void withdraw_bounds(Horizon* horizon);
+
 // Returns the entry of the current database, loaded or not.
 Horizon* shared_horizon();
 
@@ -107,10 +114,11 @@ void horizon_raise(int64_t us);
 // Makes ids begin after `stamp`, which a dump carries.
 void horizon_restore(HorizonKind kind, Stamp stamp);
 
-// Lowers a horizon that lies further ahead than any session of the server may stamp to just that;
-// false when none does. What was stamped after it is forgotten, which is right when the nodes that
-// make ids from now on made none meanwhile, or when `none_kept`: an error where neither is known,
-// which names another node up to `max_node`.
+// Lowers a horizon that lies ahead of the clock, but not below what sessions may have stamped with
+// a right clock (server_stamped_us()), which a notice tells; false when there is nothing to lower.
+// What was stamped after it is forgotten, which is right when the nodes that make ids from now on
+// made none meanwhile, or when `none_kept`: an error where neither is known, which names another
+// node up to `max_node`.
 bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uint32_t max_node,
                     bool none_kept);
 

@@ -2,6 +2,7 @@
 
 #include "durable/records.hpp"
 #include "durable/remembered.hpp"
+#include "durable/server_file.hpp"
 #include "server/clock.hpp"
 #include "server/messages.hpp"
 #include "server/shared.hpp"
@@ -10,24 +11,6 @@
 namespace flakeid {
 
 namespace {
-
-constexpr char file_name[] = "horizon";
-constexpr char shown_name[] = "flakeid/horizon";
-constexpr uint64_t body_format = 1;
-
-// Layouts of several kinds count set-backs in the same life of the server.
-constexpr int64_t several_counters = -1;
-
-// What a record says.
-struct Body {
-    uint64_t system; // identifier
-    Origin origin;
-    int64_t adopted_us; // when this life of the data directory began
-    Stamped stamped;
-    int64_t counter;
-};
-static_assert(is_plain<Body>);
-static_assert(sizeof(Body) <= record_body_size);
 
 struct ServerHorizon {
     pg_atomic_uint32 loaded;
@@ -41,6 +24,7 @@ struct ServerHorizon {
     pg_atomic_uint64 spared_until_us;
     Remembered next;    // what the next record says
     Remembered flushed; // what is in the file
+    Remembered relied;  // what databases came to rely on since the start
     pg_atomic_uint64 counter;
     pg_atomic_uint32 counted;    // `counter` is of this life
     pg_atomic_uint64 written_at; // Steady: when somebody began to write
@@ -52,6 +36,7 @@ void create(ServerHorizon* server)
     records_create(&server->records);
     create(&server->next);
     create(&server->flushed);
+    create(&server->relied);
     for (pg_atomic_uint32* word : {&server->loaded, &server->kinds, &server->counted}) {
         pg_atomic_init_u32(word, 0);
     }
@@ -65,62 +50,16 @@ void create(ServerHorizon* server)
 
 Shared<ServerHorizon, create> shared;
 
-[[noreturn]] void throw_file(int error, const char* what)
-{
-    errno = error;
-    ereport(ERROR, errcode_for_file_access(),
-            errmsg("could not %s file \"%s\": %m", what, shown_name),
-            errdetail("It keeps how far ids of this server were stamped. No ids are made without "
-                      "it, and they go on as soon as it can be used."));
-}
-
 // flakeid.max_ahead of the database or the configuration, not what this session has set.
 int64_t reach_of_settings_us()
 {
     return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
 }
 
-struct Contents {
-    bool own;
-    uint64_t era;
-    Body body; // all records of that era merged
-};
-static_assert(is_plain<Contents>);
-
-Contents contents_of(const Record (&records)[record_count], const FileFacts& facts)
-{
-    Contents found{};
-    found.era = era_of_records(records);
-    found.own = own_records(records, facts);
-    for (const Record& record : records) {
-        if (!is_sealed(record) || record.head.era != found.era) {
-            continue;
-        }
-        if (record.head.format != body_format) {
-            ereport(
-                ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                errmsg("file \"%s\" is of format " UINT64_FORMAT, shown_name, record.head.format),
-                errdetail("This library knows format " UINT64_FORMAT ".", body_format),
-                errhint("Install the later version of flakeid that this server had."));
-        }
-        Body body;
-        memcpy(&body, record.body, sizeof body);
-        const Body before = found.body;
-        found.body = body; // whose life it is, is the same in all of them
-        found.body.stamped = merged(before.stamped, body.stamped);
-        found.body.counter = before.counter == 0 || before.counter == body.counter ? body.counter
-                             : body.counter == 0                                   ? before.counter
-                                                 : several_counters;
-    }
-    found.own = found.own && found.body.system == GetSystemIdentifier() &&
-                found.body.origin.timeline == GetWALInsertionTimeLine();
-    return found;
-}
-
 void tell_of_copy(const Contents& found, bool missing)
 {
     if (missing) {
-        ereport(LOG, errmsg("file \"%s\" is missing", shown_name),
+        ereport(LOG, errmsg("file \"%s\" is missing", shown_server_file),
                 errdetail("Ids begin past all that this server can have stamped."));
     } else if (found.era == 0 || found.body.origin.timeline == GetWALInsertionTimeLine()) {
         ereport(
@@ -153,7 +92,7 @@ void load(ServerHorizon* server, bool used)
 {
     Record records[record_count];
     FileFacts facts{};
-    const int result = disk_read(file_name, records, sizeof records, &facts);
+    const int result = disk_read(server_file, records, sizeof records, &facts);
     if (result != 0 && result != ENOENT) {
         throw_file(result, "read");
     }
@@ -207,6 +146,12 @@ bool is_adopted(ServerHorizon* server)
     return pg_atomic_read_u32(&server->records.fresh) == (1u << record_count) - 1;
 }
 
+// No id of a right clock lies past it.
+int64_t furthest_us(ServerHorizon* server, int64_t now_us)
+{
+    return std::max(now_us + read(&server->next.reach_us), read(&server->spared_until_us));
+}
+
 // Writes what is to be remembered, and publishes what was written.
 void write(ServerHorizon* server)
 {
@@ -220,11 +165,11 @@ void write(ServerHorizon* server)
         record->head.format = body_format;
         memcpy(record->body, &body, sizeof body);
     };
-    int result = records_write(file_name, &server->records, fill);
+    int result = records_write(server_file, &server->records, fill);
     if (result == ENOENT) {
         pg_atomic_write_u32(&server->records.fresh, 0);
-        result = disk_make(file_name, records_size);
-        result = result != 0 ? result : records_write(file_name, &server->records, fill);
+        result = disk_make(server_file, records_size);
+        result = result != 0 ? result : records_write(server_file, &server->records, fill);
     }
     if (result != 0) {
         pg_atomic_write_u64(&server->written_at, static_cast<uint64_t>(steady_past));
@@ -326,6 +271,9 @@ void server_counted_by(int64_t counter)
 int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us)
 {
     ServerHorizon* server = loaded();
+    server_learn_reach(wanted.reach_us); // before `relied`, which a repair reads first
+    raise(&server->relied, wanted);
+    pg_memory_barrier();
     bool moments_only;
     if (is_covered(server, wanted, &moments_only)) {
         return 0;
@@ -372,6 +320,22 @@ bool server_has_node(uint32_t node)
     return (pg_atomic_read_u64(&loaded()->flushed.nodes) & bit_of_node(node)) != 0;
 }
 
+Stamped server_right(int64_t now_us)
+{
+    ServerHorizon* server = loaded();
+    Stamped right = stamped_of(&server->relied);
+    pg_read_barrier();
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        take_stamp(&right, kind, Stamp{pg_atomic_read_u64(&server->floor[kind])});
+    }
+    const int64_t furthest = furthest_us(server, now_us);
+    for (int64_t& stamp : right.stamp) {
+        stamp = stamp_number(repaired_stamp(stamp_of_number(stamp), furthest));
+    }
+    right.latest_us = std::min(right.latest_us, furthest);
+    return right;
+}
+
 void server_repair(int64_t right_us)
 {
     ServerHorizon* server = loaded();
@@ -391,6 +355,9 @@ void server_repair(int64_t right_us)
     for (pg_atomic_uint64& floor : server->floor) {
         repaired(&floor);
     }
+    pg_memory_barrier();
+    // What others relied on before they saw the lowered numbers. Afterwards they raise those.
+    raise(&server->next, server_right(wall_us()));
     write(server);
 }
 

@@ -60,7 +60,12 @@ Stamped server_remembers();
 // Tells whether the file says that `node` may have made ids.
 bool server_has_node(uint32_t node);
 
-// Lowers what lies past the moment `right_us` by mistake.
+// Returns what a repair leaves: no id of a right clock lies past it. It is where the server's
+// horizon was at its start, and where databases led it since, but no further than sessions may
+// stamp.
+Stamped server_right(int64_t now_us);
+
+// Lowers what lies past the moment `right_us` by mistake. What databases rely on meanwhile stays.
 void server_repair(int64_t right_us);
 
 } // namespace flakeid

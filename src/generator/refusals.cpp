@@ -3,8 +3,11 @@
 #include "lease/report.hpp"
 
 #include "server/clock.hpp"
+#include "durable/server_horizon.hpp"
 #include "server/messages.hpp"
 #include "settings/settings.hpp"
+
+#include <algorithm>
 
 namespace flakeid {
 
@@ -72,8 +75,9 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
                       moment_text(start_us), moment_text(now_us), max_ahead),
             errhint("%s", ahead_hint));
     }
-    // Draws alone lead no further than this.
-    const bool set_back = start_us - now_us > 2 * settings.max_ahead_us + 2 * us_per_s;
+    // Draws alone lead no further than this, of whatever session.
+    const int64_t reach_us = std::max(settings.max_ahead_us, server_remembers().reach_us);
+    const bool set_back = start_us - now_us > 2 * reach_us + 2 * us_per_s;
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
         errmsg("the next id of node %u lies %s ahead of the clock", g.node, ahead),

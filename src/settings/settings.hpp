@@ -21,6 +21,9 @@ struct Settings {
     int cache;
 };
 
+// Any session may stamp so far ahead of the clock.
+constexpr int64_t least_max_ahead_us = us_per_s;
+
 extern Settings settings;
 
 // An error when flakeid.layout was not valid when the library was loaded.

@@ -92,8 +92,13 @@ int64_t raised_to(int database);
 void past_raised(const Id& id);
 void raised_life_begins(Start how);
 
-// The horizon of a database is being lowered to that moment: what was stamped after it is
-// forgotten.
+// True where some sessions may stamp further ahead than others wait: where only they explain an id
+// that lies ahead, and no server takes the place of another, for which all wait as long.
+bool has_far_sessions();
+// How far ahead of a right clock ids may be stamped, which no repair forgets.
+int64_t repaired_to();
+
+// The horizon of a database is being lowered: what was stamped after that moment may be forgotten.
 void repair_begins(int database, int64_t us);
 void repair_ends(int database);
 bool repair_goes_on(int database); // in this life

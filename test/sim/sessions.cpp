@@ -24,6 +24,7 @@ const Settings roles[] = {
     {},
     {{"flakeid.max_ahead", "1000"}},
     {{"flakeid.cache", "5"}},
+    {{"flakeid.max_ahead", "60000"}},
 };
 
 struct Seat {
@@ -35,6 +36,7 @@ struct Seat {
     bool busy = false;
     bool one_id = false;   // all that it is to do is to draw one
     bool one_mark = false; // or to ask for a settled mark
+    bool mistake = false;  // or to raise the horizon by an hour
     bool got_it = false;
     std::string refusal; // without the numbers in it
 };
@@ -233,14 +235,15 @@ void raise(int64_t us)
     }
 }
 
-// Lowers a horizon that lies too far ahead, where no id was stamped that must not be forgotten.
+// Lowers a horizon that lies too far ahead, unless clocks led ids further than sessions stamp.
 void repair()
 {
     const int64_t now_us = wall_clock(here());
-    if (highest_stamped_us() > now_us + flakeid::settings.max_ahead_us) {
+    const int64_t furthest = now_us + repaired_to();
+    if (highest_stamped_us() > furthest) {
         return;
     }
-    repair_begins(my_database(), now_us + flakeid::settings.max_ahead_us);
+    repair_begins(my_database(), furthest);
     if (flakeid::horizon_repair(now_us, 0, 0, layouts[my_layout].layout.max_node, true)) {
         was_repaired();
         note("the horizon of database %lld is repaired", my_database());
@@ -350,7 +353,9 @@ void only_one(Seat& seat)
     begin_transaction();
     const bool good = survives_error([&] {
         load_library();
-        if (seat.one_mark) {
+        if (seat.mistake) {
+            raise(wall_clock(here()) + minute * 60);
+        } else if (seat.one_mark) {
             while (end_prepared(true)) {
             }
             poll();
@@ -421,15 +426,15 @@ void session()
         if (terminate_pending) {
             break;
         }
-        while (seat.told_count == 0 && !seat.one_id && !seat.one_mark) {
+        while (seat.told_count == 0 && !seat.one_id && !seat.one_mark && !seat.mistake) {
             seat.busy = false;
             sleep_until(never);
         }
         seat.busy = true;
         cancel_pending = false; // one that came between two statements
-        if (seat.one_id || seat.one_mark) {
+        if (seat.one_id || seat.one_mark || seat.mistake) {
             only_one(seat);
-            seat.one_id = seat.one_mark = false;
+            seat.one_id = seat.one_mark = seat.mistake = false;
             if (my_end) {
                 break;
             }
@@ -450,7 +455,10 @@ void begin_session(Server& server, int number, int64_t within)
     Seat& seat = seats[number];
     seat = Seat{};
     seat.database = static_cast<int>(chance.below(server.database_count));
-    seat.role = world.has('R') && chance.one_in(2) ? 1 : world.has('A') && chance.one_in(3) ? 2 : 0;
+    seat.role = has_far_sessions() && chance.one_in(4) ? 3
+                : world.has('R') && chance.one_in(2)   ? 1
+                : world.has('A') && chance.one_in(3)   ? 2
+                                                       : 0;
     seat.process =
         &spawn(server, "session", session, server.image, true_us + chance.below(within + 1));
 }
@@ -552,6 +560,11 @@ void everyone_gets(bool Seat::*what, Server& server, int64_t within, const char*
 void everyone_draws(Server& server, int64_t within, Fails fails)
 {
     everyone_gets(&Seat::one_id, server, within, fails == Fails::may ? nullptr : "id");
+}
+
+void everyone_errs(Server& server)
+{
+    everyone_gets(&Seat::mistake, server, second, nullptr);
 }
 
 void everyone_polls(Server& server, Fails fails)

@@ -39,6 +39,9 @@ bool calm_down();
 enum class Fails { may, may_not };
 void everyone_draws(Server& server, int64_t within, Fails fails);
 
+// Each one raises the horizon of its database by an hour, by mistake.
+void everyone_errs(Server& server);
+
 // Each one asks for a settled mark, after all prepared transactions have ended.
 void everyone_polls(Server& server, Fails fails);
 

@@ -527,9 +527,16 @@ void end_world()
     }
     everyone_draws(s, 10 * second, Fails::may); // the first use of a database after a start
     (void)calm_down();
+    if (world.has('f')) {
+        run_turns(1000, true_us + minute);
+        everyone_errs(s);
+        (void)calm_down();
+        // Whoever comes first after a repair may stamp further ahead than others do.
+        everyone_draws(s, 7 * second, Fails::may);
+        (void)calm_down();
+    }
     run_turns(1000, true_us + 10 * second);
-    // After a repair ids begin as far ahead as any session may stamp.
-    everyone_draws(s, (world.has('f') ? 7 : 3) * second, Fails::may_not);
+    everyone_draws(s, 3 * second, Fails::may_not);
     if (world.has('Q')) {
         run_turns(1000, true_us + 10 * second);
         everyone_polls(s, Fails::may_not);

@@ -1,7 +1,8 @@
-// A repair forgets what was stamped after the moment that it lowers horizons to, and settled marks
-// from before it; whoever orders it says that none of that was kept. The world does so only where
-// it is nearly sure of it.
+// A repair forgets what was stamped further ahead than a right clock lets sessions stamp, and
+// settled marks from before it; whoever orders it says that none of that was kept. The world does
+// so only where it is nearly sure of it. Of what was stamped nearer nothing is forgotten.
 #include "checkers.hpp"
+#include "world.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -20,6 +21,16 @@ int under_way[most_databases]; // one that was killed stays until the life ends
 int64_t highest_us;
 
 } // namespace
+
+bool has_far_sessions()
+{
+    return world.has('f') && world.chosen.find_first_of("CKMP") == std::string::npos;
+}
+
+int64_t repaired_to()
+{
+    return has_far_sessions() ? minute : longest_max_ahead;
+}
 
 void repaired_begins()
 {

@@ -1,0 +1,121 @@
+#include "durable/horizon.hpp"
+
+#include "server/clock.hpp"
+#include "durable/durable.hpp"
+#include "server/messages.hpp"
+#include "durable/server_horizon.hpp"
+#include "settings/settings.hpp"
+
+#include <algorithm>
+
+namespace flakeid {
+
+namespace {
+
+[[noreturn]] void throw_same_node(uint32_t node, uint64_t nodes, uint32_t max_node)
+{
+    uint32_t other = 0;
+    while (other < 64 && (nodes & bit_of_node(other)) != 0) {
+        other++;
+    }
+    const char* give = other >= 64 || other > max_node
+                           ? ""
+                           : psprintf("Give the server a node that made no ids here and that no "
+                                      "other server has, and repair again in a new session: LOAD "
+                                      "'flakeid'; ALTER SYSTEM SET flakeid.node = %u; SELECT "
+                                      "pg_reload_conf(); ",
+                                      other);
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("node %u may have made the ids that lie ahead of the clock", node),
+            errdetail("With a lower horizon it would make them again."),
+            errhint("%sIf none of those ids was stored or given away: SELECT "
+                    "flakeid.repair_horizon(none_kept => true);",
+                    give));
+}
+
+// Says why a repaired horizon still lies ahead of the clock, if it does.
+void tell_of_rest(int64_t right_us, int64_t now_us)
+{
+    const int64_t ahead_us = right_us - now_us;
+    if (ahead_us <= least_reach_us) {
+        return; // any session waits as long for the first id after a start
+    }
+    ereport(
+        NOTICE,
+        errmsg("the horizon of database \"%s\" stays %s ahead of the clock",
+               get_database_name(MyDatabaseId), duration_text(ahead_us)),
+        errdetail("Sessions of this server with a larger flakeid.max_ahead may have made ids "
+                  "up to %s, which no repair forgets.",
+                  moment_text(right_us)),
+        errhint("Wait until then, or make ids ahead of the clock: SET flakeid.max_ahead = '%s';",
+                duration_text(ahead_us + us_per_s)));
+}
+
+} // namespace
+
+bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uint32_t max_node,
+                    bool none_kept)
+{
+    Horizon* horizon = horizon_attach();
+    const Stamped server = server_remembers();
+    int64_t right_us = std::max(now_us + least_max_ahead_us, server_right(now_us).latest_us);
+    const int64_t latest_us = std::max({server.latest_us, server.least_us, published_us(horizon)});
+    if (latest_us <= right_us + extension_interval_us) { // as the file may reach for it
+        tell_of_rest(right_us, now_us);
+        return false;
+    }
+    refuse_where_replaced();
+    const uint64_t nodes =
+        static_cast<uint64_t>(server.nodes) | pg_atomic_read_u64(&horizon->nodes);
+    for (uint32_t node = first_node; node <= last_node && node - first_node < 64; node++) {
+        if (!none_kept && (nodes & bit_of_node(node)) != 0) {
+            throw_same_node(node, nodes, max_node);
+        }
+    }
+    // Shuts out whoever extends; nobody else has a lock on the state.
+    const DurableChange made = durable_change(
+        [&](const DurablePage&, Durable& durable) {
+            Stamped& stamped = durable.stamped;
+            const Stamp bound[] = {published_bound(horizon, 0), published_bound(horizon, 1)};
+            withdraw_bounds(horizon);
+            // Ids that were made since another repair are not forgotten.
+            const Stamped right = server_right(wall_us());
+            right_us = std::max({right_us, wall_us() + least_max_ahead_us, right.latest_us});
+            for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
+                const Stamp stamp =
+                    std::max(stamp_of_number(stamped.stamp[kind]), published_floor(horizon, kind));
+                // Another bound than before: sessions look at the rest only when it has moved.
+                const Stamp repaired =
+                    std::max(repaired_stamp(stamp, right_us), stamp_of_number(right.stamp[kind]));
+                stamped.stamp[kind] = stamp_number(repaired) + (repaired == bound[kind] ? 1 : 0);
+            }
+            stamped.latest_us = std::min(stamped.latest_us, right_us);
+            stamped.least_us = std::min(stamped.least_us, right_us);
+        },
+        AccessExclusiveLock);
+    if (made.durable.lost != 0) {
+        throw_state_lost();
+    }
+    Assert(durable_is_flushed(made.page));
+    server_repair(right_us);
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        pg_atomic_write_u64(&horizon->floor[kind],
+                            static_cast<uint64_t>(made.durable.stamped.stamp[kind]));
+    }
+    pg_write_barrier();
+    pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
+        pg_atomic_write_u64(&horizon->kept[kind], stamp);
+        pg_atomic_write_u64(&horizon->begun[kind],
+                            std::min(stamp, pg_atomic_read_u64(&horizon->begun[kind])));
+        pg_write_barrier();
+        pg_atomic_write_u64(&horizon->bound[kind], stamp);
+    }
+    pg_atomic_write_u32(&horizon->file, durable_file(made.page));
+    durable_close(made.page, AccessExclusiveLock);
+    tell_of_rest(right_us, now_us);
+    return true;
+}
+
+} // namespace flakeid

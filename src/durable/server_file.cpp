@@ -1,0 +1,44 @@
+#include "durable/server_file.hpp"
+
+namespace flakeid {
+
+Contents contents_of(const Record (&records)[record_count], const FileFacts& facts)
+{
+    Contents found{};
+    found.era = era_of_records(records);
+    found.own = own_records(records, facts);
+    for (const Record& record : records) {
+        if (!is_sealed(record) || record.head.era != found.era) {
+            continue;
+        }
+        if (record.head.format != body_format) {
+            ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("file \"%s\" is of format " UINT64_FORMAT, shown_server_file,
+                           record.head.format),
+                    errdetail("This library knows format " UINT64_FORMAT ".", body_format),
+                    errhint("Install the later version of flakeid that this server had."));
+        }
+        Body body;
+        memcpy(&body, record.body, sizeof body);
+        const Body before = found.body;
+        found.body = body; // whose life it is, is the same in all of them
+        found.body.stamped = merged(before.stamped, body.stamped);
+        found.body.counter = before.counter == 0 || before.counter == body.counter ? body.counter
+                             : body.counter == 0                                   ? before.counter
+                                                 : several_counters;
+    }
+    found.own = found.own && found.body.system == GetSystemIdentifier() &&
+                found.body.origin.timeline == GetWALInsertionTimeLine();
+    return found;
+}
+
+void throw_file(int error, const char* what)
+{
+    errno = error;
+    ereport(ERROR, errcode_for_file_access(),
+            errmsg("could not %s file \"%s\": %m", what, shown_server_file),
+            errdetail("It keeps how far ids of this server were stamped. No ids are made without "
+                      "it, and they go on as soon as it can be used."));
+}
+
+} // namespace flakeid

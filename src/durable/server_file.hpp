@@ -1,0 +1,40 @@
+// What the file of the server's horizon says.
+#pragma once
+
+#include "core/stamp.hpp"
+#include "durable/records.hpp"
+
+namespace flakeid {
+
+constexpr char server_file[] = "horizon";
+constexpr char shown_server_file[] = "flakeid/horizon";
+constexpr uint64_t body_format = 1;
+
+// Layouts of several kinds count set-backs in the same life of the server.
+constexpr int64_t several_counters = -1;
+
+// What a record says.
+struct Body {
+    uint64_t system; // identifier
+    Origin origin;
+    int64_t adopted_us; // when this life of the data directory began
+    Stamped stamped;
+    int64_t counter;
+};
+static_assert(sizeof(Body) <= record_body_size);
+
+struct Contents {
+    bool own;
+    uint64_t era;
+    Body body; // all records of that era merged
+};
+
+// Merges the records that count. An error where a later library wrote them.
+Contents contents_of(const Record (&records)[record_count], const FileFacts& facts);
+
+// Raises an error: it was not possible to `what` ("read", "write") the file.
+[[noreturn]] void throw_file(int error, const char* what);
+
+static_assert(is_plain<Body, Contents>);
+
+} // namespace flakeid
