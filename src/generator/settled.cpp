@@ -62,7 +62,8 @@ void take_undrawn(Lowest& lowest, int64_t now_us)
     // A mark further ahead than any id would not outlive a failover or a copy.
     const Stamp begun_stamp =
         within_reach(begun_after(g.horizon, g.kind), now_us, settings.max_ahead_us);
-    const Word begun = last_word_at(g, begun_stamp);
+    const Word before = last_word_at(g, begun_stamp);
+    const Word begun = before == no_word || before == highest_word ? before : before + 1;
     Word furthest = no_word;
     int nodes = 0;
     Word first = highest_word;

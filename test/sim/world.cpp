@@ -510,7 +510,12 @@ void end_world()
     Server& s = server();
     s.failing_writes = 0;
     s.slowest_flush = 3 * ms;
-    if (s.panicked || (world.has('X') && chance.one_in(3))) {
+    const bool crashes = world.has('X') && chance.one_in(3);
+    if (crashes) { // while greedy sessions stand at the end of a horizon
+        tell_everyone(s);
+        run_turns(1000, true_us + second);
+    }
+    if (s.panicked || crashes) {
         start(Start::crash, left_by_crash());
     }
     note("faults stop");

@@ -22,6 +22,11 @@ struct Best {
     size_t life = 0;
 };
 Best best[most_databases][layout_count]; // that was ever answered
+struct Highest {
+    uint64_t id = 0;
+    size_t life = 0;
+};
+Highest highest[most_databases][layout_count]; // that was ever drawn
 bool must_pass;
 
 // A count of set-backs stands above the time in such ids. A copy or a standby that does not know of
@@ -56,6 +61,16 @@ bool keeps_marks(size_t life)
                        [](const Life& l) { return l.how == Start::fast; });
 }
 
+// What took another server's place may be older than the id, and so may what was repaired. The last
+// id of a layout has none after it.
+bool need_not_pass(const Highest& drawn, int layout)
+{
+    return drawn.id == 0 || wall_clock(here()) >= end_us(layouts[layout].layout) ||
+           repaired_since(drawn.life) ||
+           std::any_of(lives.begin() + static_cast<ptrdiff_t>(drawn.life) + 1, lives.end(),
+                       [](const Life& life) { return took_a_place(life.how); });
+}
+
 } // namespace
 
 void marks_must_pass(bool from_now_on)
@@ -67,10 +82,9 @@ void settled_begins()
 {
     must_pass = false;
     settled_life_begins();
-    for (auto& of_database : best) {
-        for (Best& b : of_database) {
-            b = Best{};
-        }
+    for (int i = 0; i < most_databases; i++) {
+        std::fill(best[i], best[i] + layout_count, Best{});
+        std::fill(highest[i], highest[i] + layout_count, Highest{});
     }
 }
 
@@ -110,6 +124,10 @@ void settled_drawn(const Id& id)
         b.mark = static_cast<int64_t>(id.raw);
     }
     unsettled[id.layout][id.raw] = {database, id.transaction};
+    Highest& h = highest[database][id.layout];
+    if (id.raw >= h.id || need_not_pass(h, id.layout)) {
+        h = {id.raw, lives.size() - 1};
+    }
 }
 
 void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot)
@@ -146,6 +164,13 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
                  static_cast<unsigned long long>(mark));
             broken("life: all is well, and a settled mark does not pass an id");
         }
+    }
+    const Highest& h = highest[database][layout];
+    if (must_pass && snapshot.xcnt == 0 && mark <= static_cast<int64_t>(h.id) &&
+        !need_not_pass(h, layout)) {
+        tell("id %llx of life %zu, mark %llx", static_cast<unsigned long long>(h.id), h.life,
+             static_cast<unsigned long long>(mark));
+        broken("life: all is well, and a settled mark does not pass an id of before a start");
     }
     Best& b = best[database][layout];
     if (snapshot.xcnt == 0 && goes_far_back(layout, mark, b.mark) && keeps_marks(b.life)) {
