@@ -26,6 +26,7 @@ const Settings roles[] = {
     {{"flakeid.cache", "5"}},
     {{"flakeid.max_ahead", "60000"}},
 };
+enum class Errand { none, id, mark, mistake }; // to draw, to poll, to raise by an hour
 
 struct Seat {
     Process* process = nullptr;
@@ -34,9 +35,7 @@ struct Seat {
     uint64_t told[4] = {};
     int told_count = 0;
     bool busy = false;
-    bool one_id = false;   // all that it is to do is to draw one
-    bool one_mark = false; // or to ask for a settled mark
-    bool mistake = false;  // or to raise the horizon by an hour
+    Errand errand = Errand::none;
     bool got_it = false;
     std::string refusal; // without the numbers in it
 };
@@ -345,17 +344,17 @@ void transact()
     }
 }
 
-// One id or settled mark, in a transaction of its own.
-void only_one(Seat& seat)
+// In a transaction of its own.
+void run_errand(Seat& seat)
 {
     my_transaction = static_cast<int>(transactions.size());
     transactions.emplace_back();
     begin_transaction();
     const bool good = survives_error([&] {
         load_library();
-        if (seat.mistake) {
+        if (seat.errand == Errand::mistake) {
             raise(wall_clock(here()) + minute * 60);
-        } else if (seat.one_mark) {
+        } else if (seat.errand == Errand::mark) {
             while (end_prepared(true)) {
             }
             poll();
@@ -426,15 +425,15 @@ void session()
         if (terminate_pending) {
             break;
         }
-        while (seat.told_count == 0 && !seat.one_id && !seat.one_mark && !seat.mistake) {
+        while (seat.told_count == 0 && seat.errand == Errand::none) {
             seat.busy = false;
             sleep_until(never);
         }
         seat.busy = true;
         cancel_pending = false; // one that came between two statements
-        if (seat.one_id || seat.one_mark || seat.mistake) {
-            only_one(seat);
-            seat.one_id = seat.one_mark = seat.mistake = false;
+        if (seat.errand != Errand::none) {
+            run_errand(seat);
+            seat.errand = Errand::none;
             if (my_end) {
                 break;
             }
@@ -536,11 +535,11 @@ bool calm_down()
 
 namespace {
 
-void everyone_gets(bool Seat::*what, Server& server, int64_t within, const char* problem)
+void everyone_gets(Errand errand, Server& server, int64_t within, const char* problem)
 {
     renew_sessions(server);
     for (int i = 0; i < world.session_count; i++) {
-        seats[i].*what = true;
+        seats[i].errand = errand;
         seats[i].got_it = false;
         seats[i].refusal = "it waits";
         wake(*seats[i].process);
@@ -559,20 +558,20 @@ void everyone_gets(bool Seat::*what, Server& server, int64_t within, const char*
 
 void everyone_draws(Server& server, int64_t within, Fails fails)
 {
-    everyone_gets(&Seat::one_id, server, within, fails == Fails::may ? nullptr : "id");
+    everyone_gets(Errand::id, server, within, fails == Fails::may ? nullptr : "id");
 }
 
 void everyone_errs(Server& server)
 {
-    everyone_gets(&Seat::mistake, server, second, nullptr);
+    everyone_gets(Errand::mistake, server, second, nullptr);
 }
 
 void everyone_polls(Server& server, Fails fails)
 {
-    everyone_gets(&Seat::one_mark, server, second, nullptr); // ends what is prepared
+    everyone_gets(Errand::mark, server, second, nullptr); // ends what is prepared
     (void)calm_down();
     marks_must_pass(true);
-    everyone_gets(&Seat::one_mark, server, second, fails == Fails::may ? nullptr : "settled mark");
+    everyone_gets(Errand::mark, server, second, fails == Fails::may ? nullptr : "settled mark");
     marks_must_pass(false);
 }
 
