@@ -52,7 +52,7 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
         return {Verdict::exhausted, 0, start, 0};
     }
     const Word end = last_of_tick(shape, back, shape.max_tick);
-    if (!raise && (last >= end || start > end)) {
+    if (!raise && start >= end) {
         return {Verdict::exhausted, 0, start, 0};
     }
     Word word = std::max(last + 1, limits.first);

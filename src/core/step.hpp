@@ -99,7 +99,7 @@ inline uint64_t raw_of_word(const Layout& layout, const WordShape& shape, Word w
 struct Limits {
     Tick now;                     // tick of the wall clock
     uint64_t ahead;               // ticks that an id may lie ahead of the wall clock
-    Word first;                   // no word below this one
+    Word first;                   // no word below this one; none at all where a count ends with it
     Word last;                    // no word above this one until the horizon is extended
     uint64_t others_ahead = 0;    // ticks that an id of another session may have lain ahead of it
     Word reserved = highest_word; // what lies above it is for those who draw one id at a time

@@ -61,12 +61,12 @@ void set_limits(Generator& g, Stamp bound)
         least_us = published_least_us(g.horizon);
         pg_read_barrier();
     } while (published_floor(g.horizon, g.kind) != floor);
-    // The first tick that begins after the floor.
-    const Word last_before = last_word_at(g, floor);
+    // The first tick that begins after the floor; no count of set-backs that none explains.
+    const Word before = last_word_at(g, floor);
+    const Word next = before == highest_word ? before : before + 1;
     auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(bound), us)); };
-    g.limits.first = last_before == highest_word ? last_before : last_before + 1;
+    g.limits.first = word_back(g.shape, next) == word_back(g.shape, before) ? next : before;
     if (g.shape.has_back) {
-        // The first tick that begins after that moment.
         const int64_t least = tick_of_us(g.layout, least_us) + 1;
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }

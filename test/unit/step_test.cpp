@@ -20,6 +20,10 @@ Draw oracle(Word last, const WordShape& shape, const Limits& limits, Want want)
         word_tick(shape, from) > limits.now + std::max(limits.ahead, limits.others_ahead);
     const uint64_t back =
         word_back(shape, from) + (out_of_reach && word_back(shape, from) < shape.max_back ? 1 : 0);
+    // Nothing follows the end of a count, nor does anything begin there, but the next count.
+    if (back <= shape.max_back && from >= last_of_tick(shape, back, shape.max_tick)) {
+        return {Verdict::exhausted, 0, no_word, 0};
+    }
     auto usable = [&](Word word) {
         return word > last && word >= limits.first && word_back(shape, word) == back &&
                back <= shape.max_back && word_tick(shape, word) <= shape.max_tick &&
