@@ -37,8 +37,8 @@ bool knows_any(const Durable& durable)
     return any;
 }
 
-// The number of the first loaded key for which the database knows another one, or -1. `complete`:
-// the database knows all of them.
+// Returns the number of the first loaded key for which the database knows another one, or -1.
+// `complete` is then whether the database knows all of them.
 int other_key(const Durable& durable, bool* complete)
 {
     *complete = true;
@@ -64,7 +64,9 @@ int other_key(const Durable& durable, bool* complete)
                     "SELECT flakeid.accept_secret()."));
 }
 
-void check_database_fingerprints()
+// Raises an error when the database knows another key. Otherwise it knows all loaded ones when this
+// returns, but where it is a standby or its numbers are lost.
+void compare_and_remember()
 {
     Durable durable;
     const bool known =
@@ -82,7 +84,7 @@ void check_database_fingerprints()
         });
     }
     if (other >= 0) {
-        forget_key();
+        forget_secret();
         throw_other_key(other, "The secret was changed, or this server is a copy or a standby "
                                "that has another one.");
     }
@@ -118,8 +120,8 @@ void remember_enciphering()
 void prepare_sealing()
 {
     load_secret(secret_used);
-    check_database_fingerprints();
-    expanded_secret.sealing = settings.generation;
+    compare_and_remember();
+    expanded_secret.sealing_generation = settings.generation;
     expanded_secret.read_at = PgReloadTime;
 }
 
@@ -132,7 +134,7 @@ void sealing_restore(int number, uint32_t fingerprint)
             set_fingerprint(durable, number, fingerprint);
         }
     });
-    forget_key(); // so that the rest of the dump is read with the right key or not at all
+    forget_secret(); // so that the rest of the dump is read with the right key or not at all
     if (known != 0 && known != enciphered_mark && fingerprint != enciphered_mark &&
         known != fingerprint) {
         throw_other_key(number, "The dump that is restored comes from another secret.");
@@ -144,7 +146,7 @@ void sealing_restore(int number, uint32_t fingerprint)
 using namespace flakeid;
 
 // Declares the keys of the secret right for the sealed ids of this database: they are remembered
-// when they are next used.
+// when they are next used. That a secret was used at all stays known.
 FLAKEID_FUNCTION(flakeid_accept_secret)
 {
     require_superuser(fcinfo);
@@ -158,11 +160,11 @@ FLAKEID_FUNCTION(flakeid_accept_secret)
         memset(durable.key_fingerprints, 0, sizeof durable.key_fingerprints);
         set_fingerprint(durable, 0, used ? enciphered_mark : 0);
     });
-    forget_key();
+    forget_secret();
     PG_RETURN_VOID();
 }
 
-// The key of sealed ids that goes to programs outside.
+// Returns the key of sealed ids that goes to programs outside.
 FLAKEID_FUNCTION(flakeid_sealed_key)
 {
     require_superuser(fcinfo);

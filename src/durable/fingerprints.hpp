@@ -32,13 +32,14 @@ inline const SparxKey& configured_key()
 // Remembers that ids of an enciphered layout are made here, for secret_used().
 void remember_enciphering();
 
-// Loads the keys, or throws an error that says what is wrong with them.
+// Loads the keys, and lets the database remember those that it does not know. Raises an error when
+// they cannot be loaded, or the database knows another one.
 void prepare_sealing();
 
 // Returns the keys of sealed ids. They are read again after a reload of the configuration.
 inline const ExpandedSecret& sealing_keys()
 {
-    if (unlikely(expanded_secret.sealing != settings.generation ||
+    if (unlikely(expanded_secret.sealing_generation != settings.generation ||
                  expanded_secret.read_at != PgReloadTime)) {
         prepare_sealing();
     }
@@ -50,8 +51,9 @@ struct Durable;
 // Returns the fingerprint of a key number; 0: none is known.
 uint32_t durable_key_fingerprint(const Durable& durable, int number);
 
-// Takes over what a dump carries: it counts from now on. An error where this database knew another
-// key under that number, as it does when the dump is restored beside another secret.
+// Takes over what a dump carries: it counts from now on. Raises an error, and it counts all the
+// same, where this database knew another key under that number, as it does when the dump is
+// restored beside another secret.
 void sealing_restore(int number, uint32_t fingerprint);
 
 } // namespace flakeid

@@ -120,7 +120,7 @@ void assign_secret(const char*, void* extra)
         }
         current_secret = secret;
     }
-    forget_key();
+    forget_secret();
     setting_secret = *secret;
     settings.generation++;
 }
@@ -142,7 +142,7 @@ bool check_secret_file(char** newval, void**, GucSource)
 void assign_secret_file(const char* newval, void*)
 {
     secret_file = newval;
-    forget_key();
+    forget_secret();
     settings.generation++;
 }
 
@@ -275,7 +275,7 @@ void read_secret_file(const char* file)
         refuse_unreadable(read_error, "could not read the secret file");
     }
     if (reason != nullptr) {
-        forget_key();
+        forget_secret();
         refuse_file(0, "the secret file does not hold a secret", reason,
                     named ? "Each line is a number from 0 to 15, a blank, and a secret of 32 "
                             "hexadecimal digits or exactly 16 characters; no line is empty."
@@ -292,7 +292,7 @@ void check_file_fingerprints()
             const char* which = number == 0 && expanded_secret.present == 1
                                     ? ""
                                     : psprintf("Key %d is another one. ", number);
-            forget_key();
+            forget_secret();
             refuse_file(
                 0, "the secret file has changed since the server first read it",
                 psprintf("%sIds enciphered with one secret cannot be read with another.", which),
@@ -351,7 +351,7 @@ void load_secret(bool (*used)())
 {
     used_before = used;
     const bool has_file = secret_file[0] != '\0';
-    forget_key();
+    forget_secret();
     if (has_file && setting_secret.present) {
         ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
                 errmsg("flakeid.secret and flakeid.secret_file are both set"),
@@ -392,7 +392,7 @@ void load_key(bool (*used)())
     }
 }
 
-void forget_key()
+void forget_secret()
 {
     wipe(&expanded_secret, sizeof expanded_secret);
 }

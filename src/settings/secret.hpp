@@ -26,8 +26,8 @@ struct ExpandedSecret {
 
     // Set by fingerprints.cpp, when what is loaded was found to be right for sealed ids of this
     // database.
-    uint64_t sealing;
-    TimestampTz read_at; // the last reload of the configuration by then
+    uint64_t sealing_generation; // that of the settings then; 0: it was not
+    TimestampTz read_at;         // the last reload of the configuration by then
 };
 extern ExpandedSecret expanded_secret;
 
@@ -36,11 +36,11 @@ inline bool has_key(int number)
     return (expanded_secret.present >> number & 1) != 0;
 }
 
-// Expands the secret of the settings in effect, or throws an error that says what is wrong with it.
+// Expands the secret of the settings in effect, or raises an error that says what is wrong with it.
 // `used` is asked then: where ids were made with a secret before, no new one is offered.
 void load_secret(bool (*used)());
 
-// Expands them too, and throws an error unless there is a key 0.
+// Does the same unless it was done, and raises an error unless there is a key 0.
 void load_key(bool (*used)());
 
 // Returns what to do where there is no secret. A new one is offered where none was used before.
@@ -49,8 +49,8 @@ const char* no_secret_hint(bool used);
 // Returns a number that tells one key from another, and shows neither.
 uint64_t fingerprint_of_key(const SparxKey& key);
 
-// Wipes what load_secret() made.
-void forget_key();
+// Wipes what load_secret() made of all keys. Whoever needs one loads them again.
+void forget_secret();
 
 static_assert(is_plain<ExpandedSecret>);
 
