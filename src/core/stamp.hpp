@@ -91,7 +91,7 @@ struct Stamped {
 // Returns the union of what both say.
 Stamped merged(const Stamped& a, const Stamped& b);
 
-// Makes room for a stamp.
+// Raises what is remembered to `stamp` and its moment.
 void take_stamp(Stamped* stamped, int kind, Stamp stamp);
 
 constexpr uint64_t bit_of_node(uint32_t node)
@@ -106,14 +106,16 @@ constexpr int64_t least_reach_us = 5 * us_per_s;
 // follows.
 constexpr int64_t allowed_behind_us = 3 * us_per_s;
 
-// The moment past which a lost server cannot have stamped, when another one took its place.
+// Returns the moment past which a lost server cannot have stamped, when another one takes its place
+// at the moment `now_us`.
 constexpr int64_t apart_us(int64_t now_us, int64_t reach_us)
 {
     return now_us + std::max(reach_us, least_reach_us) + allowed_behind_us;
 }
 
-// The stamp, but no further ahead of the clock than ids are stamped. Whoever takes a lost server's
-// place begins past apart_us() and so past the result, however far that server's horizon reached.
+// Returns the stamp, but no further ahead of the clock than ids are stamped. Whoever takes a lost
+// server's place begins past apart_us() and so past the result, however far that server's horizon
+// reached.
 constexpr Stamp within_reach(Stamp stamp, int64_t now_us, int64_t max_ahead_us)
 {
     return std::min(stamp, stamp_of(stamp_back(stamp), now_us + max_ahead_us));
@@ -126,8 +128,8 @@ struct Floors {
     int64_t least_us;
 };
 
-// `apart_us`: 0 when the server goes on that wrote `kept`; otherwise the moment past which the lost
-// one cannot have stamped.
+// Returns where ids begin. `apart_us`: 0 when the server goes on that wrote `kept`; otherwise the
+// moment past which the lost one cannot have stamped.
 //
 // Any layout may have become another one since, so each kind begins past the moments of the other.
 // Whoever goes on elsewhere may have missed one extension, and any back count that was used since:
@@ -135,6 +137,7 @@ struct Floors {
 // within reach of the lost server's clock.
 Floors floors_at_start(const Stamped& kept, int64_t apart_us);
 
+// Returns the later of each.
 Floors later(const Floors& a, const Floors& b);
 
 // Returns how far the horizon is to be extended for an id of stamp `needed`. Where ids begin past
@@ -142,8 +145,8 @@ Floors later(const Floors& a, const Floors& b);
 // that they do not stop again after the first tick.
 Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us = 0);
 
-// Returns how far the horizon of the server reaches when that of a database is extended to `us`:
-// further, so that other databases and the next extension find it there.
+// Returns the moment that the horizon of the server reaches when that of a database is extended to
+// the moment `us`: a later one, so that other databases and the next extension find it there.
 int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us);
 
 struct Extension {
@@ -151,8 +154,8 @@ struct Extension {
     int64_t wait_us; // how long until an extension is possible; 0: the bound moves now
 };
 
-// `page` is the durable stamp, `bound` the published one, `since_us` the time since the last flush
-// of an extension, negative when there was none.
+// Decides on an extension. `page` is the durable stamp, `bound` the published one, `since_us` the
+// time since the last flush of an extension, negative when there was none.
 Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us);
 
 // Returns the stamp to be written so that ids begin past `floor`: sessions look at the floor only

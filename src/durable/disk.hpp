@@ -15,15 +15,17 @@ int disk_make(const char* file, size_t size);
 // Tells whether the folder of these files is there, which the first of them makes.
 bool disk_used();
 
-// Reads the file from its beginning on, and what the file system says of it. What it lacks is zero.
-// ENOENT: there is none.
+// Reads `size` bytes from the beginning of the file, and what the file system says of it. What it
+// lacks is zero. ENOENT: there is none.
 int disk_read(const char* file, void* to, size_t size, FileFacts* facts);
 
+// Reads only what the file system says of the file.
 int disk_facts(const char* file, FileFacts* facts);
 
 // Reads the clock of the file system: the folder is dated to this moment, no file is.
 int disk_clock(int64_t* now_ns);
 
+// Writes `size` bytes from byte `at` of the file on, all of them or an errno. It does not flush.
 int disk_write(const char* file, size_t at, const void* from, size_t size);
 
 // Returns when all that was written, and the date, outlive a crash.

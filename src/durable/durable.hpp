@@ -28,9 +28,9 @@ struct Durable {
     Stamped stamped;        // of this database
     Origin origin;          // of the server that wrote it
     int64_t given;          // what was once set (given.hpp)
-    int64_t lease_clock_us; // how far the clock of leases was
+    int64_t lease_clock_us; // how far the clock of leases was at least; it is written once a second
     int64_t lease_rest_us;  // since when nothing is handed out; 0: it is
-    int64_t lease_origin;   // where leases were handed out; 0: nowhere
+    int64_t lease_origin;   // hash of the server, its life and the database; 0: none handed out
     int64_t lease_hold_s;   // the longest that a lease may have counted, ever
     int64_t lost;           // not 0: nobody knows the stamps
     int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (fingerprints.hpp)
@@ -48,8 +48,8 @@ struct DurablePage {
     XLogRecPtr lsn;      // up to which durable_flush() flushed
 };
 
-// Opens and locks flakeid.state. An error when the extension of this database is another version's
-// or was damaged.
+// Opens and locks flakeid.state. Raises an error when the extension of this database is another
+// version's or was damaged.
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode = AccessShareLock);
 
 // Reads the numbers of a page. False when there is no row, or not one that flakeid wrote, or one of
@@ -80,8 +80,8 @@ struct DurableChange {
     bool changed;
 };
 
-// Lets `alter`, which is given the page and the numbers, alter them, and makes them durable. An
-// error when there are none.
+// Lets `alter`, which is given the page and the numbers, alter them, and makes them durable. It
+// runs under the lock of the page. Raises an error when there are none.
 template <typename Alter>
 DurableChange durable_change(Alter alter, LOCKMODE mode = AccessShareLock)
 {
@@ -103,7 +103,7 @@ DurableChange durable_change(Alter alter, LOCKMODE mode = AccessShareLock)
     return change;
 }
 
-// The same where nothing follows that must wait for it. Returns what the numbers are then.
+// Does the same where nothing follows that must wait for it. Returns what the numbers are then.
 template <typename Alter>
 Durable durable_alter(Alter alter)
 {

@@ -6,11 +6,13 @@
 
 namespace flakeid {
 
-// Remembers what this server or database was given. An error where it was given something before
-// and is left with the default now.
+// Remembers what this server or database was given; called whenever a generator is made. What only
+// a role or a session was given does not count. Raises an error where something was given before
+// and the default is in effect now.
 void remember_given();
 
-// What a dump carries: it counts where nothing else is known.
+// Takes over Durable::given of a dump, where nothing else is known here. Raises an error when it is
+// no such number.
 void restore_given(int64_t given);
 
 } // namespace flakeid

@@ -100,16 +100,16 @@ int64_t lease_clock_repair()
     return ahead_us;
 }
 
-void lease_clock_restored(int64_t hold)
+void lease_clock_restored(int64_t hold_s)
 {
-    if (hold < 0 || hold > most_lease_hold_s) {
+    if (hold_s < 0 || hold_s > most_lease_hold_s) {
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("a lease cannot count for " INT64_FORMAT " s", hold));
+                errmsg("a lease cannot count for " INT64_FORMAT " s", hold_s));
     }
     const int64_t now_us = wall_us();
     (void)change([&](Durable& durable) {
         durable.lease_rest_us = std::max(durable.lease_rest_us, now_us);
-        durable.lease_hold_s = std::max(durable.lease_hold_s, hold);
+        durable.lease_hold_s = std::max(durable.lease_hold_s, hold_s);
     });
 }
 

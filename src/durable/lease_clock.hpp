@@ -6,7 +6,7 @@
 
 namespace flakeid {
 
-// max_ttl and max_skew of any realm together.
+// The largest sum of max_ttl and max_skew that any realm may have.
 constexpr int64_t most_lease_hold_s = 2 * 86400;
 
 struct LeaseNow {
@@ -14,17 +14,19 @@ struct LeaseNow {
     int64_t rest_until_us; // nothing is handed out before; 0: there is no rest
 };
 
-// Returns the moment as leases have it. Leases of the realm that asks may count for `hold_s`
-// seconds: a rest lasts as long as the longest ever did.
+// Returns the moment as leases have it, and begins a rest where this server is not the one that
+// handed them out. Leases of the realm that asks may count for `hold_s` seconds, and that is
+// remembered: a rest lasts as long as the longest ever did.
 LeaseNow lease_clock_now(int64_t hold_s);
 
-// Begins a rest, or ends it.
+// Begins a rest now, or ends it.
 void lease_clock_rest(bool begin);
 
-// Lets the clock of leases go back to the wall clock; by how many microseconds it was ahead.
+// Lets the clock of leases go back to the wall clock. Returns by how many microseconds it was
+// ahead.
 int64_t lease_clock_repair();
 
-// A dump was restored in which leases may have counted for `hold_s` seconds.
+// Begins a rest since a dump was restored in which leases may have counted for `hold_s` seconds.
 void lease_clock_restored(int64_t hold_s);
 
 static_assert(is_plain<LeaseNow>);

@@ -45,7 +45,9 @@ void records_give_back(Records* shared, int place)
 }
 
 // The file's date changes with the record and not before, so that whoever dies here leaves one that
-// a record has. A session that is interrupted between the two dates writes again.
+// a record has. A session that is interrupted between the two dates writes again. Where that
+// happens most_attempts times, the record stays as it is: until the next one is written, a start of
+// the server takes the file for a copy.
 int records_put(const char* file, int place, Record* record)
 {
     FileFacts before{}, after{};

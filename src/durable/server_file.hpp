@@ -19,7 +19,7 @@ struct Body {
     Origin origin;
     int64_t adopted_us; // when this life of the data directory began
     Stamped stamped;
-    int64_t counter;
+    int64_t counter; // server_counted_by(): the layout that counts set-backs, or several; 0: none
 };
 static_assert(sizeof(Body) <= record_body_size);
 

@@ -22,10 +22,10 @@ struct ServerHorizon {
     pg_atomic_uint64 adopted_us;
     pg_atomic_uint64 floor[horizon_kinds];
     pg_atomic_uint64 spared_until_us;
-    Remembered next;    // what the next record says
-    Remembered flushed; // what is in the file
-    Remembered relied;  // what databases came to rely on since the start
-    pg_atomic_uint64 counter;
+    Remembered next;             // what the next record says
+    Remembered flushed;          // what is in the file
+    Remembered relied;           // what databases came to rely on since the start
+    pg_atomic_uint64 counter;    // as in Body
     pg_atomic_uint32 counted;    // `counter` is of this life
     pg_atomic_uint64 written_at; // Steady: when somebody began to write
 };

@@ -7,8 +7,8 @@
 
 namespace flakeid {
 
-// The first 16 bytes of HMAC-SHA-256(key, "flakeid sealed " and the number of the key). It is to be
-// wiped.
+// Makes `subkey` the first 16 bytes of HMAC-SHA-256(key, "flakeid sealed " and `number`, that of
+// the key in decimal digits). The caller wipes it.
 void make_subkey(const unsigned char (&key)[sparx_key_bytes], int number,
                  unsigned char (&subkey)[sparx_key_bytes]);
 
