@@ -55,8 +55,9 @@ sub look
 my $coordinator = coordinator('coordinator');
 my $server = generator('server', $coordinator, ttl => '30s');
 $_->safe_psql('postgres', 'CREATE ROLE exporter LOGIN IN ROLE pg_monitor') for $coordinator, $server;
-$server->safe_psql('postgres', 'CREATE TABLE t (id flake DEFAULT flake_next())');
+$server->safe_psql('postgres', 'CREATE TABLE t (id flake DEFAULT flake_next()); CREATE TABLE event (id flake PRIMARY KEY) PARTITION BY RANGE (id)');
 ok(wait_until(sub { error_of($server, 'INSERT INTO t SELECT FROM generate_series(1, 10)') eq '' }), 'ids with the first lease');
+$server->safe_psql('postgres', q{CALL flakeid.partition('event', '1 month', 3)});
 
 my %of;
 $of{$_} = [ look($server, $_, 1) ] for grep { !/settled|realm/ } sort keys %$queries;
@@ -64,6 +65,9 @@ cmp_ok($of{flakeid_stats}[0]{issued}, '>=', 10, 'ids are counted');
 is($of{flakeid_generator}[0]{ready}, 1, 'the server makes ids');
 cmp_ok($of{flakeid_generator}[0]{layout_left_seconds}, '>', 365 * 86400, 'the layout has years left');
 cmp_ok(abs($of{flakeid_horizon}[0]{ahead_seconds}), '<', 86400, 'the horizon lies near');
+my ($event) = @{ $of{flakeid_partitions} };
+is("$event->{parent} $event->{attached} $event->{detached}", 'event 4 0', 'the declared table has partitions for this month and three more');
+cmp_ok($event->{days_ahead}, '>', 60, 'which are more than two months');
 cmp_ok($of{flakeid_lease}[0]{left_seconds}, '<=', 30, 'the lease ends');
 is($of{flakeid_coordinator}[0]{away_seconds}, 0, 'the coordinator answers');
 my ($leased) = $server->safe_psql('postgres', 'SELECT first_node FROM flakeid.nodes()');
