@@ -15,6 +15,8 @@ my $epoch = 'epoch=2010-11-04T01:42:54.657Z';
 my $back = "time:41:1ms node:8 back:2 sequence:12 $epoch";
 my $wide = "time:41:1ms node:8 sequence:14 $epoch";
 my $soon = 'time:41:1ms node:8 sequence:14 epoch=2010-12-01';
+# A tick twice as long, one bit higher up: the same ids at every moment
+my $scaled = "time:40:2ms node:10 sequence:13 $epoch";
 my $late = 'time:41:1ms node:8 sequence:14 epoch=2011-12-01';
 
 my $node = server('same_ids');
@@ -31,7 +33,7 @@ for my $first ('SELECT 1', 'SELECT flake_next()')
 {
 	$node->restart;
 	$node->safe_psql('postgres', $first);
-	for my $layout ($back, $wide, $soon)
+	for my $layout ($back, $wide, $soon, $scaled)
 	{
 		is(refusal($node, "SELECT flake_next('$layout')"),
 			"55000: layout \"$layout\" can make the same ids as flakeid.layout\ndetail: flakeid.layout is \"snowflake\".\n"
@@ -52,6 +54,9 @@ is(refusal($node, 'SELECT flake_next()', database => 'configured'),
 	  . "detail: Database \"postgres\" generated with that one since the server's start.\n"
 	  . 'hint: Give one of them another node or an epoch at least a year away, or restart the server if that one is not used any more.',
 	'of two configured ones the second is refused');
+like(refusal($node, "SET flakeid.layout = '$scaled'; SELECT flake_next()", database => 'other'),
+	qr/^55000: layout "\Q$scaled\E" on node 0 can make the same ids as layout "snowflake" on node 0\n/, 'so is one with a longer tick, one bit higher up');
+is(refusal($node, "SET flakeid.layout = 'time:40:2ms node:10 sequence:12 $epoch'; SELECT flake_next()", database => 'other'), '', 'but not one that rises at half the pace');
 is(refusal($node, 'SET flakeid.node = 1; SELECT flake_next()', database => 'configured'), '', 'it has another node');
 is(refusal($node, q{SET flakeid.node = 5; SELECT flake_next('snowflake')}, database => 'names'),
 	"55000: layout \"snowflake\" on node 5 can make the same ids as layout \"$wide\" on node 1\n"
