@@ -122,7 +122,7 @@ for my $round (1 .. 5)
 	}
 	last if !grep { $kept{$_} < $kept{honest} / 2 } @kinds;
 }
-$_->signal('INT') for @runs;
+$_->signal('TERM') for @runs;
 $_->finish for @runs;
 cmp_ok($kept{$_}, '>=', $kept{honest} / 2, "$_: the victims keep at least half of what honest neighbours leave") for 'attacks', 'blocks';
 $_->stop for values %server;

@@ -106,7 +106,7 @@ sub calm
 	my ($traffic, $what) = @_;
 	$traffic->{run}->pump_nb;
 	is(${ $traffic->{err} } =~ s/^(?:pgbench \(.*|)\n//gmr, '', "$what: nobody who wrote met an error");
-	$traffic->{run}->signal('INT');
+	$traffic->{run}->signal('TERM');
 	$traffic->{run}->finish;
 	return;
 }
