@@ -100,6 +100,112 @@ for my $from ('cold', 'pg_basebackup')
 	$_->drop for $server, $other;
 }
 
+# pgBackRest puts its backup back over the original: one of a server that stood still as it is, one of a server that ran up to
+# where that backup ended.
+SKIP:
+{
+	skip 'pgBackRest is not installed', 2 if !grep { -x "$_/pgbackrest" } split /:/, $ENV{PATH};
+	my %kind = (cold => [ [ '--no-online' ], ['--type=none'] ], online => [ [], [ '--type=immediate', '--target-action=promote' ] ]);
+	for my $kind (sort keys %kind)
+	{
+		@files = ();
+		my ($backup, $restore) = @{ $kind{$kind} };
+		my $server = Torture::Server->create(layout => $layout, databases => 2, real_clock => 1);
+		my $tool = "$server->{dir}/pgbackrest";
+		my $run = "pgbackrest --config=$tool/conf --stanza=main";
+		mkdir $tool or die $!;
+		append_to_file("$tool/conf", <<END);
+[global]
+repo1-path=$tool/repo
+lock-path=$tool/lock
+log-level-file=off
+log-level-console=warn
+start-fast=y
+
+[main]
+pg1-path=$server->{data}
+pg1-socket-path=$server->{dir}
+pg1-user=postgres
+END
+		draw($server, 'd1', 100);
+		append_to_file("$server->{data}/postgresql.conf", "archive_mode = on\narchive_command = '$run archive-push %p'\n") if $kind eq 'online';
+		$server->stop;
+		$server->start if $kind eq 'online';
+		shell_ok("$run stanza-create @$backup; $run backup --type=full @$backup");
+		$server->start if $kind eq 'cold';
+		burst($server);
+		$server->stop;
+		shell_ok("$run restore --delta @$restore");
+		$server->start;
+		ok(Torture::Scenario::wait_until(sub { $server->value('postgres', 'SELECT pg_is_in_recovery()') eq 'f' }), "pgBackRest, $kind: put back");
+		never_twice($server, "pgBackRest, $kind");
+		$server->drop;
+	}
+}
+
+# Whoever draws first from a copy, its ids begin past what sessions with a larger flakeid.max_ahead may have stamped. The
+# original stamps almost as far ahead of the copy's clock as they may.
+{
+	my %server = (databases => 2);
+	my $server = Torture::Server->create(%server);
+	$server->value('postgres', $_) for 'ALTER DATABASE d1 SET flakeid.max_ahead = 60000', 'CREATE ROLE web LOGIN',
+	  'ALTER ROLE web SET flakeid.max_ahead = 1000', q{ALTER ROLE web SET flakeid.when_ahead = 'error'};
+	$server->value($_, 'SELECT flake_next()') for 'd1', 'd2';
+	$server->stop;
+	my $other = Torture::Server->new(%server, name => 'web', copy_of => $server->{data});
+	$server->start;
+	$server->move_clock(55);
+	my $last = $server->value('d1', 'SELECT flake_next()');
+	$server->kill_all;
+	$other->start;
+	for my $database ('d2', 'd1')
+	{
+		eval { $other->client('psql', '-X', '-U', 'web', '-d', $database, '-c', 'SELECT flake_next()') };    # too far ahead for it, most likely
+		cmp_ok($other->value($database, 'SET flakeid.max_ahead = 120000; SELECT flake_next()'), '>', $last, "$database, where web drew first: ids begin past the last of the original");
+	}
+	$_->drop for $server, $other;
+}
+
+# Leases that a copied coordinator does not know of may count: it rests. One that was moved goes on at once.
+{
+	my $server = Torture::Server->create(real_clock => 1);
+	my $holder = 0;
+	my $said = sub { my ($of) = @_; return $of->connect('d1')->run("SELECT FROM flakeid.lease_acquire('default', 'holder " . $holder++ . "', '10 s')")->{message} // 'a lease' };
+	$server->value('d1', 'CREATE EXTENSION flakeid_coordinator');
+	is($said->($server), 'a lease', 'a coordinator hands out a lease');
+	my %harmless = (
+		'restart' => sub { $server->stop },
+		'kill -9' => sub { $server->kill_all },
+		'mv' => sub { $server->stop; my $to = "$server->{dir}/moved"; shell_ok("mv '$server->{data}' '$to'"); $server->{data} = $to },
+		'kill -9 and mv' => sub { $server->kill_all; my $to = "$server->{dir}/again"; shell_ok("mv '$server->{data}' '$to'"); $server->{data} = $to },
+	);
+	for my $what (sort keys %harmless)
+	{
+		$harmless{$what}->();
+		$server->start;
+		is($said->($server), 'a lease', "a new holder gets one at once after: $what");
+	}
+	my $rests = qr/hands out no leases before/;
+	my $kept = "$server->{dir}/kept";
+	$server->stop;
+	shell_ok("cp -a '$server->{data}' '$kept'");
+	my $other = Torture::Server->new(real_clock => 1, name => 'coordinator', copy_of => $server->{data});
+	$server->start;
+	is($said->($server), 'a lease', 'nor does being copied make it rest');
+	$server->stop;
+	$other->start;
+	like($said->($other), $rests, 'a copy in another place rests');
+	for my $how (sort keys %put_back)
+	{
+		next if $how eq 'mv' || $how =~ /over it/;
+		shell_ok("set -- '$kept' '$server->{data}'; $put_back{$how}");
+		$server->start;
+		like($said->($server), $rests, "and one that was put back by $how");
+		$server->stop;
+	}
+	$_->drop for $server, $other;
+}
+
 # A primary dies and its standby is promoted; rewound, it follows that one, and is promoted when that one dies.
 for my $end ('kill -9', 'stopped')
 {
