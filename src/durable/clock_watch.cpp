@@ -27,7 +27,8 @@ static_assert(is_plain<ClockWatch>);
 
 uint64_t offset_now()
 {
-    return static_cast<uint64_t>(wall_us() - uptime_us());
+    const int64_t now_us = wall_us();
+    return static_cast<uint64_t>(now_us - uptime_us());
 }
 
 void create(ClockWatch* watch)

@@ -165,7 +165,8 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     }
     for (int kind = 0; changed.published && kind < horizon_kinds; kind++) {
         raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
-        const Stamp reached = std::max(server_bound(kind), published_floor(horizon, kind));
+        const Stamp flushed = server_bound(kind);
+        const Stamp reached = std::max(flushed, published_floor(horizon, kind));
         const Stamp stamp = std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
         if (stamp > bound[kind]) {
             Assert(durable_is_flushed(made.page));
@@ -280,9 +281,9 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
     int64_t wait_us = 0;
     const Changed changed = change(horizon, false, [&](Durable& durable, Stamp*) {
         const auto last = static_cast<Steady>(pg_atomic_read_u64(&horizon->extended_at[kind]));
-        const Extension next =
-            extension(stamp_of_number(durable.stamped.stamp[kind]), published_bound(horizon, kind),
-                      needed, wanted, last == steady_past ? -1 : steady_now() - last);
+        const int64_t since_us = last == steady_past ? -1 : steady_now() - last;
+        const Extension next = extension(stamp_of_number(durable.stamped.stamp[kind]),
+                                         published_bound(horizon, kind), needed, wanted, since_us);
         take_stamp(&durable.stamped, kind, next.stamp);
         durable.stamped.reach_us = std::max(durable.stamped.reach_us, settings.max_ahead_us);
         wait_us = next.wait_us;

@@ -50,8 +50,8 @@ void horizon_init()
 
 int64_t published_least_us(Horizon* horizon)
 {
-    return std::max(static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)),
-                    server_least_us());
+    const auto least_us = static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
+    return std::max(least_us, server_least_us());
 }
 
 int64_t published_us(Horizon* horizon)

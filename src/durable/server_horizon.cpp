@@ -149,7 +149,8 @@ bool is_adopted(ServerHorizon* server)
 // No id of a right clock lies past it.
 int64_t furthest_us(ServerHorizon* server, int64_t now_us)
 {
-    return std::max(now_us + read(&server->next.reach_us), read(&server->spared_until_us));
+    const int64_t reached_us = now_us + read(&server->next.reach_us);
+    return std::max(reached_us, read(&server->spared_until_us));
 }
 
 // Writes what is to be remembered, and publishes what was written.
@@ -194,7 +195,7 @@ bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only
     const Stamped known = stamped_of(&server->flushed);
     *moments_only = *moments_only && known.reach_us >= wanted.reach_us &&
                     (wanted.nodes & ~known.nodes) == 0 &&
-                    read(&server->flushed.least_us) >= read(&server->next.least_us);
+                    known.least_us >= read(&server->next.least_us);
     return covered && *moments_only;
 }
 

@@ -47,8 +47,8 @@ struct Lowest {
             return;
         }
         for (uint32_t i = 0; i < count; i++) {
-            take_pin(pg_atomic_read_u32(&holder.pins[i].slot),
-                     pg_atomic_read_u64(&holder.pins[i].lowest));
+            const uint32_t slot = pg_atomic_read_u32(&holder.pins[i].slot);
+            take_pin(slot, pg_atomic_read_u64(&holder.pins[i].lowest));
         }
     }
 };
@@ -299,8 +299,8 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     take_undrawn(lowest, now_us);
     // Other databases may drive the word further than ids of this one are kept from coming again,
     // and its row may be written further than the file of the server, which a copy may share.
-    const Word kept =
-        last_word_at(g, std::min(kept_stamp(g.horizon, g.kind), server_bound(g.kind)));
+    const Stamp of_row = kept_stamp(g.horizon, g.kind);
+    const Word kept = last_word_at(g, std::min(of_row, server_bound(g.kind)));
     lowest.take(kept == highest_word ? kept : kept + 1, 0);
     pg_atomic_fetch_add_u64(&pins.polls, 1);
     pg_memory_barrier();

@@ -222,12 +222,12 @@ void release_all()
 // time ask only when its end has moved, so the words are looked at too.
 bool is_idle(Lease* lease, Care& care)
 {
-    const uint64_t words = lease_words(lease);
-    if (words != care.words) {
+    if (const uint64_t words = lease_words(lease); words != care.words) {
         care.words = words;
         lease_touch(lease);
     }
-    return steady_now() - static_cast<Steady>(pg_atomic_read_u64(&lease->used_at)) > idle_limit_us;
+    const auto used_at = static_cast<Steady>(pg_atomic_read_u64(&lease->used_at));
+    return steady_now() - used_at > idle_limit_us;
 }
 
 // Leases that were granted one after the other come to be renewed on one connection.

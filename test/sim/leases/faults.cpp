@@ -264,7 +264,8 @@ void step_cut_connection()
 {
     for (auto& [id, connection] : connections) {
         if (chance.one_in(2)) {
-            cut_connection(connection, chance.one_in(2), chance.one_in(2));
+            const bool told_here = chance.one_in(2);
+            cut_connection(connection, told_here, chance.one_in(2));
         }
     }
     pass(4 * second);
