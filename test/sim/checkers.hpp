@@ -62,6 +62,7 @@ uint64_t ids_handed_out();
 uint64_t highest_id(int layout); // of this life
 extern uint64_t set_backs;       // of clocks, ever
 extern uint64_t polls;
+extern int64_t wrong_us; // by which the clock leapt, and is not accepted
 
 // What lies between two lives, as far as it explains why ids of the first come again in the last.
 // Kinds that are known have a number.
@@ -126,7 +127,7 @@ void span_life_begins();
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after);
 void extensions_begin();
 
-// The latest moment that a clock showed.
+// The latest moment that a clock showed which was right, or was accepted.
 int64_t right_wall();
 
 // True where files were copied, or a server may take them for that.

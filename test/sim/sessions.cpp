@@ -239,7 +239,7 @@ void repair()
 {
     const int64_t now_us = wall_clock(here());
     const int64_t furthest = now_us + repaired_to();
-    if (highest_stamped_us() > furthest) {
+    if (highest_stamped_us() > furthest || wrong_us != 0) {
         return;
     }
     repair_begins(my_database(), furthest);
@@ -298,12 +298,12 @@ void transact()
     if (world.has('f') && mine().one_in(20)) {
         repair();
         if (mine().one_in(2)) {
-            raise(wall_clock(here()) + minute * 60);
+            raise(wall_clock(here()) - wrong_us + minute * 60);
         }
         return;
     }
     if (world.has('r') && mine().one_in(20)) {
-        raise(wall_clock(here()) + mine().below(3 * second));
+        raise(wall_clock(here()) - wrong_us + mine().below(3 * second));
         return;
     }
     if (world.has('s') && mine().one_in(5)) {
@@ -353,7 +353,7 @@ void run_errand(Seat& seat)
     const bool good = survives_error([&] {
         load_library();
         if (seat.errand == Errand::mistake) {
-            raise(wall_clock(here()) + minute * 60);
+            raise(wall_clock(here()) - wrong_us + minute * 60);
         } else if (seat.errand == Errand::mark) {
             while (end_prepared(true)) {
             }

@@ -1,7 +1,7 @@
 #include "world.hpp"
 
 #include "checkers.hpp"
-#include "server/clock.hpp"
+#include "clocks.hpp"
 #include "durable/durable.hpp"
 #include "durable/server_horizon.hpp"
 #include "sessions.hpp"
@@ -47,6 +47,7 @@ const std::vector<Feature> features = {
     {'f', "horizons that are raised by mistake and repaired"},
     {'e', "a layout that begins and ends in this world"},
     {'b', "the same with back"},
+    {'w', "a clock that leaps by days"},
 };
 
 namespace {
@@ -55,10 +56,9 @@ namespace {
 const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
     "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
-    "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",
+    "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
 };
 
-int64_t highest_wall; // that any server ever showed
 std::vector<Directory> copies;
 uint64_t next_machine;
 std::map<std::string, DiskFile> fresh_files; // of initdb
@@ -70,41 +70,11 @@ Reached twice_happened('T', "two crashes within a second");
 Reached put_back_happened('C', "a copy was put back");
 Reached copy_happened('M', "a copy went on elsewhere");
 Reached promotion_happened('P', "a promotion");
-Reached set_back_happened('K', "a clock was set back");
 Reached layout_changed('L', "a layout changed over a restart");
 
 Server& server()
 {
     return servers[world.server];
-}
-
-} // namespace
-
-int64_t right_wall()
-{
-    highest_wall = std::max(highest_wall, wall_clock(server()));
-    return highest_wall;
-}
-
-namespace {
-
-// How far the clock is behind the latest moment that any showed.
-int64_t behind()
-{
-    return right_wall() - wall_clock(server());
-}
-
-void set_back(int64_t us)
-{
-    Clock& clock = server().clock;
-    if (clock.still_at >= 0) {
-        return;
-    }
-    (void)behind(); // time may have passed since anybody looked
-    clock.offset -= us;
-    set_backs++;
-    set_back_happened();
-    note("the clock is set back by %lld us", us);
 }
 
 // True when a row counts fewer set-backs than it did.
@@ -164,6 +134,7 @@ void touch_control_file(Server& s, Directory& directory)
 void start(Start how, Directory directory)
 {
     Server& s = server();
+    put_clock_right();
     const bool older_back = counts_fewer(directory, flushed(s));
     stop_server(s);
     true_us += chance.below(300 * ms);
@@ -322,22 +293,6 @@ void step_use_copy()
     run_turns(chance.below(12));
 }
 
-void step_set_back()
-{
-    set_back(chance.below(chance.one_in(3) ? 20 * second : 3 * second));
-    run_turns(chance.below(12));
-}
-
-void step_leap()
-{
-    if (server().clock.still_at < 0) {
-        const int64_t us = chance.below(second);
-        server().clock.offset += us;
-        note("the clock leaps by %lld us", us);
-    }
-    run_turns(chance.below(12));
-}
-
 void step_reload()
 {
     Server& s = server();
@@ -345,20 +300,6 @@ void step_reload()
     s.configuration["flakeid.cache"] = chance.one_in(3) ? "3" : "1";
     s.configuration_version++;
     note("the configuration changes");
-    run_turns(chance.below(12));
-}
-
-void step_stand_still()
-{
-    Clock& clock = server().clock;
-    if (clock.still_at >= 0) {
-        clock.offset = clock.still_at - true_epoch_us - true_us;
-        clock.still_at = -1;
-        note("the clock goes again");
-    } else {
-        clock.still_at = wall_clock(server());
-        note("the clock stands still");
-    }
     run_turns(chance.below(12));
 }
 
@@ -392,6 +333,7 @@ const std::vector<StepKind> server_steps = {
     {"the clock stands still, or goes", 'K', 6, step_stand_still},
     {"a session is cancelled", 'E', 40, step_cancel},
     {"the settings are read anew", 'H', 15, step_reload},
+    {"the clock leaps by days, or is put right or accepted", 'w', 20, step_wrong_clock},
 };
 
 } // namespace
@@ -448,6 +390,10 @@ void make_world(uint64_t seed, const char* letters, int sessions)
                world.chosen.find_first_of("XFTPCM") == std::string::npos) {
         world.chosen += 'F';
     }
+    // A layout that begins and ends soon has no ids left after such a leap.
+    if (world.chosen.find_first_of("eb") != std::string::npos && world.has('w')) {
+        world.chosen.erase(world.chosen.find('w'), 1);
+    }
     // Their ids rise at another pace from the same one on, and so may be the same.
     if (world.has('e') && world.has('b')) {
         world.chosen.erase(world.chosen.find('b'), 1);
@@ -462,7 +408,7 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     s.machine = ++next_machine;
     chance = Random(mix(seed, 2));
     steps_begin(server_steps);
-    highest_wall = 0;
+    clocks_begin();
     copies.clear();
     parse_layouts();
     history_begins();
@@ -520,6 +466,7 @@ void end_world()
     }
     note("faults stop");
     s.clock.still_at = -1;
+    put_clock_right();
     s.clock.offset += behind();
     renew_sessions(s);
     if (!calm_down()) {

@@ -1,3 +1,4 @@
+// G5: no id has the time of a clock that leapt further than max_leap.
 // G3: an id lies no further ahead than max_ahead of the latest wall clock that its draw has read.
 #include "checkers.hpp"
 #include "settings/settings.hpp"
@@ -6,6 +7,9 @@ namespace sim {
 
 void close_to_clock(const Id& id)
 {
+    if (word_start_us(id.generator, id.word) > right_wall() + flakeid::settings.max_ahead_us) {
+        broken("G5: an id of a clock that leapt past max_leap");
+    }
     const int64_t ahead = word_start_us(id.generator, id.word) - my_highest_wall;
     if (ahead > flakeid::settings.max_ahead_us) {
         tell("%.6f s ahead", static_cast<double>(ahead) / 1e6);

@@ -42,8 +42,9 @@ void nodes_in_step(const Id& id)
     Spent& of = spent[id.layout];
     int64_t& first = of.first.try_emplace(MyDatabaseId, us).first->second;
     first = std::min(first, us);
-    // A raise lets nodes begin later than they ended, and reserved ids may still come.
-    if (is_span(g) && world.chosen.find_first_of("rfAH") == std::string::npos) {
+    // A raise lets nodes begin later than they ended, as does a file of the state that says more
+    // than is known, and reserved ids may still come.
+    if (is_span(g) && world.chosen.find_first_of("rfAHV") == std::string::npos) {
         const int64_t begins = std::max({my_highest_wall, first, of.skipped});
         for (uint32_t node = g.span.first; node <= g.span.last; node++) {
             const auto at = of.last.find(node);
