@@ -44,6 +44,12 @@ none('doc/pictures/presets.svg is drawn anew (test/pictures/draw presets)', grep
 my ($databases) = $sources =~ /max_databases = (\d+);/;
 my %constant = map { $_->[0] => $_->[1] } grep { @$_ == 3 } @reference;
 is($constant{'generators of a server'}, 2 * @presets * $databases, 'generators of a server, as doc/reference.md has them');
+# Half of them are for spans. Other pages say either number too, and so does a test of spans.
+my %room = map { $_ * @presets * $databases => 1 } 1, 2;
+my @rooms = map { my $file = $_; map { [ $file, $_ ] } text($file) =~ /\b(\d[\d,]{3,}) (?:generators\b|of them may be for|nodes of a span\b)/g }
+  glob('*.md doc/*.md doc/*/*.md test/t/*.pl test/world/*.pl');
+cmp_ok(scalar(@rooms), '>', 3, 'numbers of generators were found');
+none('they are those of all pages and tests', map { "$_->[0]: $_->[1]" } grep { !$room{ $_->[1] =~ s/,//gr } } @rooms);
 
 # Settings, functions, types and views have their rows.
 my @subjects = map { $_->[0] } @reference;

@@ -40,6 +40,18 @@ my $simulation = join '', map { text($_) } glob 'test/sim/*.cpp test/sim/checker
 my %feature = map { $_ => 1 } $simulation =~ /^    \{'(\w)', "/mg;
 cmp_ok(scalar(keys %feature), '>', 20, 'the simulation has features');
 none('each feature is asked for', grep { $simulation !~ /^(?!    \{'$_').*'$_'/m } keys %feature);
+my @steps = text('test/sim/world.cpp') =~ /^    \{"[^"]+", '(\w)', \d+, step_/mg;
+cmp_ok(scalar(@steps), '>', 5, 'steps were found');
+none('each feature that is a kind of step is reached', grep { $simulation !~ /\bReached \w+\('$_'/ } @steps);
 none('no other is', grep { !$feature{$_} } $simulation =~ /(?:\bhas\(|\bReached \w+\(|^    \{"[^"]+", )'(\w)'[,)]/mg);
+
+# Nothing but a call tells a checker of anything.
+my %checker = map { $_ => 0 } map { /\b(\w+)\([^()]*\);/g } text('test/sim/checkers.hpp') =~ s{//.*}{}gr;
+cmp_ok(scalar(keys %checker), '>', 30, 'checkers were found');
+for my $text (map { text($_) } glob 'test/sim/*.cpp test/sim/*/*.cpp')
+{
+	$checker{$_}++ for grep { $text =~ /\b$_\b/ } keys %checker;
+}
+none('each is told by another file', grep { $checker{$_} < 2 } keys %checker);
 
 done_testing();
