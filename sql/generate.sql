@@ -170,6 +170,7 @@ RESET flakeid.cache;
 
 -- A session that may run less far ahead than another does not take its ids for a clock set back.
 SET flakeid.layout = 'time:41:1ms node:8 back:2 sequence:2 epoch=2021-06-01';
+SELECT flake_field(flake_next(), 'back') AS back \gset
 SET flakeid.when_ahead = 'error';
 DO $$
 BEGIN
@@ -184,7 +185,7 @@ BEGIN
     END LOOP;
 END $$;
 SET flakeid.max_ahead = '10s';
-SELECT flake_field(flake_next(), 'back');
+SELECT flake_field(flake_next(), 'back') - :back AS counted;
 RESET ALL;
 
 -- A node of the span that a superuser granted, named in the call: one for each schema, for example

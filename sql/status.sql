@@ -49,8 +49,8 @@ RESET flakeid.layout;
 -- How many set-backs of the clock a layout with back has left
 SELECT count(*) FROM flakeid.status WHERE name = 'set-backs left';
 SET flakeid.layout = 'rollback2';
-SELECT flake_next() IS NOT NULL AS made;
-SELECT value FROM flakeid.status WHERE name = 'set-backs left';
+SELECT flake_field(flake_next(), 'back') AS back \gset
+SELECT value::int + :back AS all_of_them FROM flakeid.status WHERE name = 'set-backs left';
 INSERT INTO flakeid.restored VALUES ('back horizon', (2::bigint << 56) + (extract(epoch FROM now()) * 1e6)::bigint);
 SELECT value FROM flakeid.status WHERE name = 'set-backs left';
 SET flakeid.layout = 'time:41:1ms node:8 back:1 sequence:12';
