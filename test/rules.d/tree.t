@@ -26,6 +26,9 @@ like(join(' ', lines('g++ -std=c++17 -MM test/model/horizon_model.cpp')), qr{/sr
 # second time for how long to sleep, and what had just ended then was for ever.
 none('std::max and std::min, not Max and Min', grep { text($_) =~ /\b(?:Max|Min)\(/ } sources());
 
+# Another host name, machine-id or boot is no copy.
+none('only flakeid.node asks what machine this is', grep { $_ ne 'src/settings/node.cpp' && text($_) =~ /\bgethostname\(|\buname\(|machine-id|boot_id/ } sources());
+
 # What .editorconfig says of every file, but for what programs wrote.
 my @texts = grep { -T && !m{^(?:expected|test/fuzz/corpus)/|^regression\.|\.(?:o|d|bc|so|svg)$} } files('*');
 none('lines end in LF, without blanks before it', grep { text($_) =~ /[ \t\r]\n|[^\n]\z/ } @texts);
