@@ -58,9 +58,6 @@ public:
 
     void end_line()
     {
-        while (at_ > line_ && at_[-1] == ' ') {
-            at_--;
-        }
         character('\n');
         line_ = at_;
     }
