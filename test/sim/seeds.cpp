@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern "C" int __llvm_profile_write_file(void) __attribute__((weak));
-
 namespace sim {
 
 namespace {
@@ -33,15 +31,6 @@ struct Child {
     FILE* says;
 };
 
-// Ends a child that did its work; what a build for coverage counted is kept.
-[[noreturn]] void leave_child()
-{
-    if (__llvm_profile_write_file != nullptr) {
-        (void)__llvm_profile_write_file();
-    }
-    _exit(0);
-}
-
 // Writes what hear() reads.
 [[noreturn]] void be_child(uint64_t seed, int to)
 {
@@ -60,7 +49,7 @@ struct Child {
             static_cast<unsigned long long>(yields),
             static_cast<unsigned long long>(ids_handed_out()),
             static_cast<unsigned long long>(polls), lives.size(), static_cast<long long>(true_us));
-    leave_child();
+    _exit(0);
 }
 
 Child start_child(uint64_t seed)

@@ -90,6 +90,18 @@ sub sessions_hold
 	$reader->value('COMMIT');
 	is(held($reader, $later), 'settled', "$with: until their transaction has ended");
 
+	# Of each session so many transactions are known, and the next one may be overwritten.
+	$reader->value('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$reader->value('SELECT count(*) FROM t');
+	my $commits = 'DO $$ BEGIN FOR i IN 1..%d LOOP INSERT INTO t VALUES (DEFAULT); COMMIT; END LOOP; END $$';
+	$id = $poller->value('SELECT flake_settled()');
+	$writer->value(sprintf $commits, 1022);
+	is(held($reader, $id), 'held', "$with: held for a snapshot that is 1,022 transactions old");
+	$writer->value(sprintf $commits, 1);
+	my $refused = $reader->run('SELECT flake_settled()');
+	like("$refused->{code} $refused->{message}", qr/^55000 the snapshot is too old for a settled mark$/, "$with: refused to an older one");
+	$reader->value('ROLLBACK');
+
 	# A commit that waits for a standby has not ended for others. Commits wait once the checkpointer
 	# has read the setting.
 	$server->value('postgres', $_) for q{ALTER SYSTEM SET synchronous_standby_names = 'none'}, 'SELECT pg_reload_conf()';
