@@ -158,6 +158,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     if (made.durable.lost != 0) {
         throw_state_lost();
     }
+    const uint64_t era = server_era();
     Changed changed{loaded && !(other_file && durable_may_go_back(made.page)), 0};
     if (changed.published) {
         changed.wait_us = cover(horizon, made.durable.stamped, at_once, wall_us());
@@ -176,6 +177,10 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     }
     if (changed.published) {
         pg_atomic_write_u32(&horizon->file, file);
+        pg_memory_barrier();
+        if (server_era() != era) { // another database was repaired, and did not see these bounds
+            (void)cover(horizon, made.durable.stamped, true, wall_us());
+        }
     }
     durable_close(made.page);
     if (made.changed) {

@@ -59,6 +59,9 @@ inline Stamp published_floor(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
 }
 
+// Returns what other databases have published past their floors.
+Stamped bounds_of_others();
+
 // Returns the latest moment that sessions of the database may have to begin after.
 int64_t published_us(Horizon* horizon);
 

@@ -59,7 +59,10 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     Horizon* horizon = horizon_attach();
     const Stamped server = server_remembers();
     int64_t right_us = std::max(now_us + least_max_ahead_us, server_right(now_us).latest_us);
-    const int64_t latest_us = std::max({server.latest_us, server.least_us, published_us(horizon)});
+    // What other databases rely on is theirs to lower.
+    const bool held = server.latest_us <= bounds_of_others().latest_us;
+    const int64_t latest_us =
+        std::max({held ? 0 : server.latest_us, server.least_us, published_us(horizon)});
     if (latest_us <= right_us + extension_interval_us) { // as the file may reach for it
         tell_of_rest(right_us, now_us);
         return false;
@@ -76,6 +79,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     const DurableChange made = durable_change(
         [&](const DurablePage&, Durable& durable) {
             Stamped& stamped = durable.stamped;
+            const Stamp back_before = stamp_of_number(stamped.stamp[back_horizon]);
             const Stamp bound[] = {published_bound(horizon, 0), published_bound(horizon, 1)};
             withdraw_bounds(horizon);
             // Ids that were made since another repair are not forgotten.
@@ -90,14 +94,18 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
                 stamped.stamp[kind] = stamp_number(repaired) + (repaired == bound[kind] ? 1 : 0);
             }
             stamped.latest_us = std::min(stamped.latest_us, right_us);
-            stamped.least_us = std::min(stamped.least_us, right_us);
+            const Stamp back = stamp_of_number(stamped.stamp[back_horizon]);
+            // Ids from before have a count that is gone now.
+            stamped.least_us = stamp_back(back) < stamp_back(back_before)
+                                   ? right_us
+                                   : std::min(stamped.least_us, right_us);
         },
         AccessExclusiveLock);
     if (made.durable.lost != 0) {
         throw_state_lost();
     }
     Assert(durable_is_flushed(made.page));
-    server_repair(right_us);
+    server_repair(right_us, bounds_of_others);
     for (int kind = 0; kind < horizon_kinds; kind++) {
         pg_atomic_write_u64(&horizon->floor[kind],
                             static_cast<uint64_t>(made.durable.stamped.stamp[kind]));

@@ -64,6 +64,28 @@ int64_t published_us(Horizon* horizon)
     return us;
 }
 
+Stamped bounds_of_others()
+{
+    Stamped bounds{};
+    HorizonTable* table = shared.get();
+    const uint32_t count = pg_atomic_read_u32(&table->count);
+    pg_read_barrier();
+    for (uint32_t i = 0; i < count; i++) {
+        Horizon& other = table->entries[i];
+        if (other.database == MyDatabaseId ||
+            !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(other.database))) {
+            continue;
+        }
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            const Stamp bound = published_bound(&other, kind);
+            if (bound > published_floor(&other, kind)) {
+                take_stamp(&bounds, kind, bound);
+            }
+        }
+    }
+    return bounds;
+}
+
 Horizon* shared_horizon()
 {
     HorizonTable* table = shared.get();

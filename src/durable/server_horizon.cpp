@@ -153,9 +153,11 @@ int64_t furthest_us(ServerHorizon* server, int64_t now_us)
     return std::max(reached_us, read(&server->spared_until_us));
 }
 
-// Writes what is to be remembered, and publishes what was written.
+// Writes what is to be remembered, and publishes what was written. A repair that came before that
+// was published has lowered the file below it: it is written again, since databases rely on it.
 void write(ServerHorizon* server)
 {
+    const uint64_t era = pg_atomic_read_u64(&server->records.era);
     Body body{};
     auto fill = [&](Record* record) {
         body.system = GetSystemIdentifier();
@@ -177,6 +179,11 @@ void write(ServerHorizon* server)
         throw_file(result, "write");
     }
     raise(&server->flushed, body.stamped);
+    pg_memory_barrier();
+    if (pg_atomic_read_u64(&server->records.era) != era) {
+        raise(&server->next, body.stamped);
+        write(server);
+    }
 }
 
 // True when the file says all that.
@@ -337,9 +344,15 @@ Stamped server_right(int64_t now_us)
     return right;
 }
 
-void server_repair(int64_t right_us)
+uint64_t server_era()
+{
+    return pg_atomic_read_u64(&loaded()->records.era);
+}
+
+void server_repair(int64_t right_us, Stamped (*relied_by_others)())
 {
     ServerHorizon* server = loaded();
+    const Stamp back = stamp_of_number(read(&server->next.stamp[back_horizon]));
     pg_atomic_fetch_add_u64(&server->records.era, 1);
     pg_atomic_write_u32(&server->records.fresh, 0);
     const auto repaired = [&](pg_atomic_uint64* number) {
@@ -359,6 +372,10 @@ void server_repair(int64_t right_us)
     pg_memory_barrier();
     // What others relied on before they saw the lowered numbers. Afterwards they raise those.
     raise(&server->next, server_right(wall_us()));
+    raise(&server->next, relied_by_others());
+    if (stamp_back(stamp_of_number(read(&server->next.stamp[back_horizon]))) < stamp_back(back)) {
+        raise_to(&server->next.least_us, number_of(right_us)); // what has the count that is gone
+    }
     write(server);
 }
 

@@ -65,7 +65,12 @@ bool server_has_node(uint32_t node);
 // stamp.
 Stamped server_right(int64_t now_us);
 
-// Lowers what lies past the moment `right_us` by mistake. What databases rely on meanwhile stays.
-void server_repair(int64_t right_us);
+// Returns a number that each repair moves, before it asks what databases rely on. Whoever published
+// a bound meanwhile makes sure that the file still reaches it.
+uint64_t server_era();
+
+// Lowers what lies past the moment `right_us` by mistake, but for what databases rely on meanwhile
+// and for the bounds that others have published.
+void server_repair(int64_t right_us, Stamped (*relied_by_others)());
 
 } // namespace flakeid

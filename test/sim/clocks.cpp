@@ -2,6 +2,7 @@
 
 #include "checkers.hpp"
 #include "durable/clock_watch.hpp"
+#include "generator/draw.hpp"
 #include "world.hpp"
 
 #include <algorithm>
@@ -101,6 +102,18 @@ void step_stand_still()
         note("the clock stands still");
     }
     run_turns(chance.below(12));
+}
+
+void extend_by_mistake()
+{
+    if (has_far_sessions()) {
+        return; // a repair keeps what they may have stamped, for which others would wait too long
+    }
+    flakeid::Generator& g = flakeid::configured_generator();
+    my_clock_error = 60 * minute;
+    set_backs++;
+    draw_could(g);
+    my_clock_error = 0;
 }
 
 void step_wrong_clock()

@@ -16,6 +16,8 @@ void put_clock_right();
 void step_set_back();
 void step_leap();
 void step_stand_still();
+// A session looks while the clock is an hour ahead: horizons follow, and no id does.
+void extend_by_mistake();
 // The clock leaps by days; later it is put right, or accepted.
 void step_wrong_clock();
 

@@ -80,7 +80,7 @@ int __wrap_clock_gettime(clockid_t clock, timespec* time)
     }
     int64_t us = steady_clock(here());
     if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
-        us = wall_clock(here());
+        us = wall_clock(here()) + my_clock_error;
         if (clock == CLOCK_REALTIME_COARSE) {
             us -= us % (4 * ms); // as of the last timer interrupt
         }

@@ -229,6 +229,7 @@ extern uint64_t my_xid;         // of its transaction; 0: it has none
 extern char my_message[512];    // of the last error
 extern int my_error;            // its SQLSTATE
 extern bool my_end;             // the error ends the process
+extern int64_t my_clock_error;  // in its transaction the wall clock is ahead by that
 extern int64_t my_highest_wall; // the latest moment that it read from the wall clock
 extern bool cancel_pending, terminate_pending;
 

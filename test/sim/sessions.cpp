@@ -1,6 +1,7 @@
 #include "sessions.hpp"
 
 #include "checkers.hpp"
+#include "clocks.hpp"
 #include "generator/compose.hpp"
 #include "core/settled.hpp"
 #include "generator/draw.hpp"
@@ -299,6 +300,8 @@ void transact()
         repair();
         if (mine().one_in(2)) {
             raise(wall_clock(here()) - wrong_us + minute * 60);
+        } else if (mine().one_in(2)) {
+            extend_by_mistake();
         }
         return;
     }
@@ -421,10 +424,7 @@ void session()
     my_layout = layout_of_database[seat.database];
     my_configuration = here().configuration_version;
     note("connects to database %lld, layout %lld, role %lld", seat.database, my_layout, seat.role);
-    for (;;) {
-        if (terminate_pending) {
-            break;
-        }
+    while (!terminate_pending) {
         while (seat.told_count == 0 && seat.errand == Errand::none) {
             seat.busy = false;
             sleep_until(never);

@@ -19,6 +19,7 @@ PROCESS_LOCAL uint64_t my_xid = 0;
 PROCESS_LOCAL char my_message[512] = "";
 PROCESS_LOCAL int my_error = 0;
 PROCESS_LOCAL bool my_end = false;
+PROCESS_LOCAL int64_t my_clock_error = 0;
 PROCESS_LOCAL int64_t my_highest_wall = 0;
 PROCESS_LOCAL bool cancel_pending = false, terminate_pending = false;
 
@@ -114,6 +115,7 @@ void begin_transaction()
 {
     MyProc->lxid = here().next_local_xid++;
     my_used = 0;
+    my_clock_error = 0;
     my_looks = 0;
     yield();
 }

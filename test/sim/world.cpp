@@ -54,9 +54,9 @@ namespace {
 
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
-    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
-    "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
-    "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
+    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM",  "QGNAY", "BLKXF", "GRXCP", "ZIEX", "NJHF",
+    "VXCr", "eDXr",    "bCMr",  "HAQ",   "BLGXF", "DIOE",  "QYFH",  "QYX",   "HQO",  "DBLKX",
+    "BLKF", "DGBXT",   "GXT",   "NG",    "AGrV",  "BArK",  "wKX",   "DfKZ",
 };
 
 std::vector<Directory> copies;

@@ -1,18 +1,64 @@
 // G1, how it is kept: an id is stamped up to the flushed horizon of its database only, and up to
-// the latest moment there whatever its count, and for a node that is remembered to make ids.
+// the latest moment there whatever its count, and for a node that is remembered to make ids. Up to
+// what the flushed file of the server says, too.
 #include "checkers.hpp"
+#include "durable/server_file.hpp"
+
+#include <cstring>
 
 namespace sim {
+
+namespace {
+
+// What the file says that a crash leaves.
+const flakeid::Stamped& flushed_file()
+{
+    static std::string bytes;
+    static flakeid::Stamped said;
+    const std::string& now = here().now.files["flakeid/horizon"].flushed;
+    if (now == bytes) {
+        return said;
+    }
+    bytes = now;
+    flakeid::Record records[flakeid::record_count] = {};
+    memcpy(records, bytes.data(), std::min(bytes.size(), sizeof records));
+    said = {};
+    for (const flakeid::Record& record : records) {
+        if (is_sealed(record) && record.head.era == era_of_records(records)) {
+            flakeid::Body body;
+            memcpy(&body, record.body, sizeof body);
+            said = merged(said, body.stamped);
+        }
+    }
+    return said;
+}
+
+// A repair takes a count of set-backs away from under a draw that is under way. Its id goes no
+// further than the moment.
+bool is_past(int64_t stamp, int64_t horizon)
+{
+    return stamp > horizon &&
+           (!repaired_since(lives.size() - 1) || stamp_us(flakeid::stamp_of_number(stamp)) >
+                                                     stamp_us(flakeid::stamp_of_number(horizon)));
+}
+
+} // namespace
 
 void within_horizon(const Id& id)
 {
     const auto database = MyDatabaseId - first_database;
     const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
     const int64_t stamp = stamp_number(stamp_of_word(id.generator, id.word));
-    if (stamp > durable.stamped.stamp[id.generator.kind]) {
+    if (is_past(stamp, durable.stamped.stamp[id.generator.kind])) {
         tell("stamp %llx, horizon %llx", static_cast<long long>(stamp),
              static_cast<long long>(durable.stamped.stamp[id.generator.kind]));
         broken("an id past the flushed horizon");
+    }
+    const int64_t in_file = flushed_file().stamp[id.generator.kind];
+    if (is_past(stamp, in_file)) {
+        tell("stamp %llx, the file says %llx", static_cast<long long>(stamp),
+             static_cast<long long>(in_file));
+        broken("an id past the horizon of the server");
     }
     const int64_t us = word_start_us(id.generator, id.word);
     if (us > durable.stamped.latest_us) {
