@@ -145,7 +145,6 @@ void start(Start how, Directory directory)
     if (took_a_place(how) && behind() > 2900 * ms) {
         s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
     }
-    life_begins(how, behind(), older_back);
     touch_control_file(s, directory);
     if (how != Start::crash && how != Start::fast) {
         directory.prepared.clear(); // somebody has rolled them back
@@ -157,6 +156,7 @@ void start(Start how, Directory directory)
         Transaction& transaction = transactions[i];
         transaction.ended = transaction.ended || (transaction.prepared && !waits);
     }
+    life_begins(how, behind(), older_back);
     for (int i = 0; i < s.database_count; i++) {
         const bool may_change = world.chosen.find_first_of("Leb") != std::string::npos;
         if (lives.size() == 1 || (may_change && chance.one_in(4))) {
