@@ -53,6 +53,7 @@ void* take_memory(Server& server, size_t size);
 
 // ---- flakeid.state (state.cpp)
 extern int my_further_opens;     // by the process that has locked it for itself
+extern int my_opened;            // and not closed yet
 extern int my_looks;             // since the process last waited, or began a transaction
 void make_pages(Server& server); // as the server begins with them
 void add_file(Server& server, int database, int place, const StateFile& file);

@@ -12,6 +12,7 @@
 namespace sim {
 
 PROCESS_LOCAL int my_further_opens = 0;
+PROCESS_LOCAL int my_opened = 0;
 PROCESS_LOCAL int my_looks = 0;
 
 namespace {
@@ -159,6 +160,7 @@ Relation try_relation_open(Oid, LOCKMODE mode)
     const Oid mine = replacing.process == running->number ? replacing.file : files.current;
     for (int i = 0; i < files_each; i++) {
         if (files.files[i].number == mine) {
+            my_opened++;
             return &here().relations[my_database() * files_each + i];
         }
     }
@@ -167,6 +169,7 @@ Relation try_relation_open(Oid, LOCKMODE mode)
 
 void relation_close(Relation, LOCKMODE)
 {
+    my_opened--;
     if (my_further_opens > 0) {
         my_further_opens--;
     } else {

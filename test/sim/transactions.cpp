@@ -187,7 +187,11 @@ void end_transaction(bool commit)
 {
     if (commit) {
         call_back(XACT_EVENT_PRE_COMMIT);
+        if (my_opened != 0) {
+            broken("flakeid.state is left open"); // PostgreSQL warns of that
+        }
     }
+    my_opened = 0;
     InterruptHoldoffCount++;
     Replacing& replacing = here().replacing[my_database()];
     const bool replaces = replacing.process == running->number;
@@ -309,6 +313,7 @@ void abort_subtransaction()
     InterruptHoldoffCount = QueryCancelHoldoffCount = 0;
     close_files();
     let_go_of_contents();
+    my_opened = 0;
     if (here().replacing[my_database()].process != running->number) {
         let_go_of_all();
     }
