@@ -65,6 +65,7 @@ void take_undrawn(Lowest& lowest, int64_t now_us)
     const Word before = last_word_at(g, begun_stamp);
     const Word begun = before == no_word || before == highest_word ? before : before + 1;
     Word furthest = no_word;
+    uint64_t most_ahead = 0;
     int nodes = 0;
     Word first = highest_word;
     Slot* some = nullptr;
@@ -75,6 +76,8 @@ void take_undrawn(Lowest& lowest, int64_t now_us)
         if (!slots[i].yielded && same_layout(slots[i].key, lowest.key)) {
             const Word word{pg_atomic_read_u64(&slots[i].word)};
             furthest = std::max(furthest, word == closed_word ? slots[i].word_before : word);
+            pg_read_barrier();
+            most_ahead = std::max(most_ahead, pg_atomic_read_u64(&slots[i].most_ahead));
             some = &slots[i];
             nodes++;
         }
@@ -84,6 +87,7 @@ void take_undrawn(Lowest& lowest, int64_t now_us)
         if (slots[i].yielded || !same_layout(slots[i].key, lowest.key)) {
             continue;
         }
+        raise_to(&slots[i].most_ahead, most_ahead); // or it would look like a clock set back
         raise_to(&slots[i].word, word_number(skipped));
         const Word word{pg_atomic_read_u64(&slots[i].word)};
         if (word != closed_word) {
