@@ -80,6 +80,15 @@ void stay_within_horizon(const Generator& g, Draw* d)
     }
 }
 
+// True when a draw raises the count of set-backs for a clock that was read before the word, and has
+// gone on since: others may be as far ahead of that as they like.
+bool is_late(const Generator& g, Word last, const Draw& d)
+{
+    const Word start = std::max(last, g.limits.first);
+    return word_back(g.shape, d.word) > word_back(g.shape, start) &&
+           tick_of_us(g.layout, wall_us()) != static_cast<int64_t>(tick_number(g.limits.now));
+}
+
 // True when no lease can come soon: the last attempt failed for each node that the generator may
 // have.
 bool none_to_come(const Generator& g)
@@ -235,8 +244,13 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         return false;
     }
     Draw d = next_draw(g, last, want);
-    if (unlikely(g.shape.has_back) && d.verdict == Verdict::issue) {
-        stay_within_horizon(g, &d);
+    if (unlikely(g.shape.has_back)) {
+        if (is_late(g, last, d)) {
+            return false;
+        }
+        if (d.verdict == Verdict::issue) {
+            stay_within_horizon(g, &d);
+        }
     }
     attempt->draw = d;
     if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&

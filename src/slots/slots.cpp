@@ -135,7 +135,8 @@ void sign(Slot& slot, const SlotWanted& wanted)
     }
 }
 
-// A new slot, from which words above `last` are issued.
+// A new slot, from which words above `last` are issued, which may be as far ahead as in others of
+// the layout.
 Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted& wanted, Word last)
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
@@ -145,6 +146,11 @@ Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted
     const bool leased = pg_atomic_read_u32(leases_in_force()) != 0;
     pg_atomic_init_u64(&slot.word, word_number(leased ? closed_word : last));
     pg_atomic_init_u64(&slot.most_ahead, 0);
+    for (uint32_t i = 0; i < number; i++) {
+        if (same_layout(table.slots[i].key, key)) {
+            raise_to(&slot.most_ahead, pg_atomic_read_u64(&table.slots[i].most_ahead));
+        }
+    }
     slot.key = key;
     slot.node = wanted.node;
     slot.word_before = last;

@@ -138,7 +138,14 @@ void no_false_alarm(Server& server, const char* message);
 
 // An id was drawn; a mark was answered for the layout from a snapshot.
 void settled_drawn(const Id& id);
-void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot);
+// The highest mark that was answered, and when.
+struct BestMark {
+    int64_t mark = 0;
+    size_t life = 0;
+};
+BestMark best_mark(int database, int layout);
+void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot,
+                      const BestMark& best_before);
 // All transactions that drew ids have ended, and the clock has passed them: marks pass them too.
 void marks_must_pass(bool from_now_on);
 void settled_life_begins();

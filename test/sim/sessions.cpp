@@ -205,13 +205,13 @@ void poll()
         sleep_us(mine().below(second)); // one of a transaction that is REPEATABLE READ
     }
     nodes_are_skipped(my_layout);
+    const BestMark before = best_mark(my_database(), my_layout);
     const int64_t mark = settled_id(g, snapshot);
     nodes_are_skipped(my_layout);
     polls++;
     was_polled();
-    const int database = my_database();
-    note("mark %llx of database %lld, layout %lld", mark, database, my_layout);
-    settled_answered(database, my_layout, mark, snapshot);
+    note("mark %llx of database %lld, layout %lld", mark, my_database(), my_layout);
+    settled_answered(my_database(), my_layout, mark, snapshot, before);
 }
 
 // An administrator, or the restore of a dump, says that there were ids up to that moment.

@@ -17,11 +17,7 @@ struct Drawn {
     int database, transaction;
 };
 std::map<uint64_t, Drawn> unsettled[layout_count]; // of this life
-struct Best {
-    int64_t mark = 0;
-    size_t life = 0;
-};
-Best best[most_databases][layout_count]; // that was ever answered
+BestMark best[most_databases][layout_count];       // that was ever answered
 struct Highest {
     uint64_t id = 0;
     size_t life = 0;
@@ -83,7 +79,7 @@ void settled_begins()
     must_pass = false;
     settled_life_begins();
     for (int i = 0; i < most_databases; i++) {
-        std::fill(best[i], best[i] + layout_count, Best{});
+        std::fill(best[i], best[i] + layout_count, BestMark{});
         std::fill(highest[i], highest[i] + layout_count, Highest{});
     }
 }
@@ -106,7 +102,7 @@ void settled_drawn(const Id& id)
     if (!flakeid::can_settle(id.generator.layout)) {
         return;
     }
-    Best& b = best[database][id.layout];
+    BestMark& b = best[database][id.layout];
     if (static_cast<int64_t>(id.raw) < b.mark) {
         tell("id %llx, mark %llx, of life %zu", static_cast<unsigned long long>(id.raw),
              static_cast<unsigned long long>(b.mark), b.life);
@@ -130,7 +126,13 @@ void settled_drawn(const Id& id)
     }
 }
 
-void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot)
+BestMark best_mark(int database, int layout)
+{
+    return best[database][layout];
+}
+
+void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot,
+                      const BestMark& best_before)
 {
     auto& ids = unsettled[layout];
     for (auto at = ids.begin(); at != ids.end() && static_cast<int64_t>(at->first) < mark;) {
@@ -172,10 +174,11 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
              static_cast<unsigned long long>(mark));
         broken("life: all is well, and a settled mark does not pass an id of before a start");
     }
-    Best& b = best[database][layout];
-    if (snapshot.xcnt == 0 && goes_far_back(layout, mark, b.mark) && keeps_marks(b.life)) {
+    BestMark& b = best[database][layout];
+    if (snapshot.xcnt == 0 && goes_far_back(layout, mark, best_before.mark) &&
+        keeps_marks(best_before.life)) {
         tell("mark %llx after %llx", static_cast<unsigned long long>(mark),
-             static_cast<unsigned long long>(b.mark));
+             static_cast<unsigned long long>(best_before.mark));
         broken("a settled mark goes far back, and no transaction is open that wrote");
     }
     if (mark >= b.mark) {
