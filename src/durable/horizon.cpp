@@ -134,18 +134,20 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
-                Stamp latest = std::max(known[kind], published_bound(horizon, kind));
-                // Where nobody relies on more than the floor, nobody does on the microsecond by
-                // which a raise moves the bound.
-                if (latest <= published_floor(horizon, kind)) {
-                    floor[kind] = raised_stamp(no_stamp, latest, floor[kind]);
-                }
-                if (loaded) {
-                    raise_stamp(&horizon->floor[kind], floor[kind]);
-                    pg_memory_barrier();
-                }
-                // Whoever has a bound that was published meanwhile may not have seen the floor.
-                latest = std::max(latest, published_bound(horizon, kind));
+                Stamp latest;
+                do {
+                    latest = std::max(known[kind], published_bound(horizon, kind));
+                    // Where nobody relies on more than the floor, nobody does on the microsecond by
+                    // which a raise moves the bound.
+                    if (latest <= published_floor(horizon, kind)) {
+                        floor[kind] = raised_stamp(no_stamp, latest, floor[kind]);
+                    }
+                    if (loaded) {
+                        raise_stamp(&horizon->floor[kind], floor[kind]);
+                        pg_memory_barrier();
+                    }
+                    // Whoever has a bound that was published meanwhile may not have seen the floor.
+                } while (published_bound(horizon, kind) > latest);
                 stamp = raised_stamp(stamp, latest, floor[kind]);
             }
             Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
@@ -158,29 +160,30 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     if (made.durable.lost != 0) {
         throw_state_lost();
     }
-    const uint64_t era = server_era();
     Changed changed{loaded && !(other_file && durable_may_go_back(made.page)), 0};
-    if (changed.published) {
-        changed.wait_us = cover(horizon, made.durable.stamped, at_once, wall_us());
+    bool good = !changed.published;
+    for (bool now = at_once; !good; now = true) {
+        const uint64_t era = server_era();
+        changed.wait_us = cover(horizon, made.durable.stamped, now, wall_us());
         pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
-    }
-    for (int kind = 0; changed.published && kind < horizon_kinds; kind++) {
-        raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
-        const Stamp flushed = server_bound(kind);
-        const Stamp reached = std::max(flushed, published_floor(horizon, kind));
-        const Stamp stamp = std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
-        if (stamp > bound[kind]) {
-            Assert(durable_is_flushed(made.page));
-            raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
-            raise_stamp(&horizon->bound[kind], stamp);
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
+            const Stamp flushed = server_bound(kind);
+            const Stamp reached = std::max(flushed, published_floor(horizon, kind));
+            const Stamp stamp =
+                std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
+            if (stamp > bound[kind]) {
+                Assert(durable_is_flushed(made.page));
+                raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
+                raise_stamp(&horizon->bound[kind], stamp);
+            }
         }
+        pg_memory_barrier();
+        // Another database that is repaired lowers the file, and may not have seen these bounds.
+        good = server_era() == era && !(at_once && changed.wait_us > 0);
     }
     if (changed.published) {
         pg_atomic_write_u32(&horizon->file, file);
-        pg_memory_barrier();
-        if (server_era() != era) { // another database was repaired, and did not see these bounds
-            (void)cover(horizon, made.durable.stamped, true, wall_us());
-        }
     }
     durable_close(made.page);
     if (made.changed) {

@@ -56,7 +56,7 @@ namespace {
 const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM",  "QGNAY", "BLKXF", "GRXCP", "ZIEX", "NJHF",
     "VXCr", "eDXr",    "bCMr",  "HAQ",   "BLGXF", "DIOE",  "QYFH",  "QYX",   "HQO",  "DBLKX",
-    "BLKF", "DGBXT",   "GXT",   "NG",    "AGrV",  "BArK",  "wKX",   "DfKZ",
+    "BLKF", "DGBXT",   "GXT",   "NG",    "AGrV",  "BArK",  "wKX",   "DfKZ",  "Dfr",
 };
 
 std::vector<Directory> copies;
