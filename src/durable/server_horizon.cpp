@@ -153,36 +153,39 @@ int64_t furthest_us(ServerHorizon* server, int64_t now_us)
     return std::max(reached_us, read(&server->spared_until_us));
 }
 
-// Writes what is to be remembered, and publishes what was written. A repair that came before that
-// was published has lowered the file below it: it is written again, since databases rely on it.
+// Writes what is to be remembered, and publishes what was written. Unless a repair has ended since
+// this began, which has lowered the file below that: then it writes what is left.
 void write(ServerHorizon* server)
 {
-    const uint64_t era = pg_atomic_read_u64(&server->records.era);
-    Body body{};
-    auto fill = [&](Record* record) {
-        body.system = GetSystemIdentifier();
-        body.origin = {read(&server->timeline), read(&server->life)};
-        body.adopted_us = read(&server->adopted_us);
-        body.counter = read(&server->counter);
-        body.stamped = stamped_of(&server->next);
-        record->head.format = body_format;
-        memcpy(record->body, &body, sizeof body);
-    };
-    int result = records_write(server_file, &server->records, fill);
-    if (result == ENOENT) {
-        pg_atomic_write_u32(&server->records.fresh, 0);
-        result = disk_make(server_file, records_size);
-        result = result != 0 ? result : records_write(server_file, &server->records, fill);
-    }
-    if (result != 0) {
-        pg_atomic_write_u64(&server->written_at, static_cast<uint64_t>(steady_past));
-        throw_file(result, "write");
-    }
-    raise(&server->flushed, body.stamped);
-    pg_memory_barrier();
-    if (pg_atomic_read_u64(&server->records.era) != era) {
-        raise(&server->next, body.stamped);
-        write(server);
+    bool published = false;
+    while (!published) {
+        const uint64_t era = pg_atomic_read_u64(&server->records.era);
+        Body body{};
+        auto fill = [&](Record* record) {
+            body.system = GetSystemIdentifier();
+            body.origin = {read(&server->timeline), read(&server->life)};
+            body.adopted_us = read(&server->adopted_us);
+            body.counter = read(&server->counter);
+            body.stamped = stamped_of(&server->next);
+            record->head.format = body_format;
+            memcpy(record->body, &body, sizeof body);
+        };
+        int result = records_write(server_file, &server->records, fill);
+        if (result == ENOENT) {
+            pg_atomic_write_u32(&server->records.fresh, 0);
+            result = disk_make(server_file, records_size);
+            result = result != 0 ? result : records_write(server_file, &server->records, fill);
+        }
+        if (result != 0) {
+            pg_atomic_write_u64(&server->written_at, static_cast<uint64_t>(steady_past));
+            throw_file(result, "write");
+        }
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+        published = pg_atomic_read_u64(&server->records.era) == era;
+        if (published) {
+            raise(&server->flushed, body.stamped);
+        }
+        LWLockRelease(AddinShmemInitLock);
     }
 }
 
@@ -352,26 +355,31 @@ uint64_t server_era()
 void server_repair(int64_t right_us, Stamped (*relied_by_others)())
 {
     ServerHorizon* server = loaded();
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     const Stamp back = stamp_of_number(read(&server->next.stamp[back_horizon]));
+    const auto lower = [&](pg_atomic_uint64* number, int64_t least) {
+        const Stamp stamp = repaired_stamp(Stamp{pg_atomic_read_u64(number)}, right_us);
+        pg_atomic_write_u64(number, std::max(static_cast<uint64_t>(stamp), number_of(least)));
+    };
+    const auto lower_all = [&](Remembered* numbers, const Stamped& least) {
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            lower(&numbers->stamp[kind], least.stamp[kind]);
+        }
+        lower(&numbers->latest_us, least.latest_us);
+        lower(&numbers->least_us, least.least_us);
+    };
+    for (pg_atomic_uint64& floor : server->floor) {
+        lower(&floor, 0);
+    }
+    lower_all(&server->flushed, {});
+    pg_memory_barrier();
+    // Whoever found in the file what he relies on had said so before. What is written meanwhile
+    // says as much.
+    lower_all(&server->next, server_right(wall_us()));
     pg_atomic_fetch_add_u64(&server->records.era, 1);
     pg_atomic_write_u32(&server->records.fresh, 0);
-    const auto repaired = [&](pg_atomic_uint64* number) {
-        const Stamp stamp{pg_atomic_read_u64(number)};
-        pg_atomic_write_u64(number, static_cast<uint64_t>(repaired_stamp(stamp, right_us)));
-    };
-    for (Remembered* numbers : {&server->next, &server->flushed}) {
-        for (pg_atomic_uint64* number :
-             {&numbers->stamp[plain_horizon], &numbers->stamp[back_horizon], &numbers->latest_us,
-              &numbers->least_us}) {
-            repaired(number);
-        }
-    }
-    for (pg_atomic_uint64& floor : server->floor) {
-        repaired(&floor);
-    }
-    pg_memory_barrier();
-    // What others relied on before they saw the lowered numbers. Afterwards they raise those.
-    raise(&server->next, server_right(wall_us()));
+    LWLockRelease(AddinShmemInitLock);
+    // What others relied on before they saw another era, whatever their clock.
     raise(&server->next, relied_by_others());
     if (stamp_back(stamp_of_number(read(&server->next.stamp[back_horizon]))) < stamp_back(back)) {
         raise_to(&server->next.least_us, number_of(right_us)); // what has the count that is gone
