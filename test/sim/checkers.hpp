@@ -79,6 +79,8 @@ void stamped(const Id& id);
 void never_twice(const Id& id);
 void never_twice_begins();
 void within_horizon(const Id& id);
+// What the file of the server says that a crash leaves.
+const flakeid::Stamped& flushed_file(Server& server);
 void rising(const Id& id);
 void rising_life_begins();
 void rising_begins();
@@ -106,6 +108,11 @@ bool repair_goes_on(int database); // in this life
 int repairs_of(int database);      // so far
 void repaired_life_begins();
 bool forgotten(const Id& id, size_t life); // of that life or since
+// Somebody raises the horizon of a database by an hour, or extends it with a clock that is wrong by
+// that: `relied`.
+void mistake_begins(int database, bool relied);
+bool erred(int database); // ever
+void repaired(Server& server, int database);
 bool repaired_since(size_t life);
 int64_t highest_stamped_us(); // of any id
 

@@ -261,7 +261,8 @@ void prepare_transaction(int transaction);
 // Ends a prepared one of this database; false when there is none.
 bool end_prepared(bool commit);
 // As VACUUM FULL flakeid.state: a new file of it, until the transaction ends for this one alone.
-void replace_state();
+// `anew`: what its row says instead of what it said.
+void replace_state(flakeid::Durable (*anew)());
 
 // Runs `body`; false when an error ended it.
 template <typename Body>

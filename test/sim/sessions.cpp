@@ -26,6 +26,7 @@ const Settings roles[] = {
     {{"flakeid.max_ahead", "1000"}},
     {{"flakeid.cache", "5"}},
     {{"flakeid.max_ahead", "60000"}},
+    {{"flakeid.max_ahead", "8000"}},
 };
 enum class Errand { none, id, mark, mistake }; // to draw, to poll, to raise by an hour
 
@@ -51,11 +52,7 @@ Reached was_prepared('Y', "a transaction was prepared");
 Reached prepared_ended('Y', "a prepared transaction ended");
 Reached was_kept_open('U', "a cursor was left open");
 Reached was_named('J', "an id of a named layout");
-Reached was_raised('r', "a horizon was raised");
-Reached was_restored('r', "a dump was restored");
-Reached was_repaired('f', "a horizon was repaired");
 Reached was_saved('s', "a savepoint was rolled back");
-Reached was_replaced('V', "the file of the state was replaced");
 Reached was_further('N', "a node of the span but the first");
 Reached was_set('H', "a session set another layout");
 Reached was_terminated('E', "a session was terminated at work");
@@ -214,43 +211,6 @@ void poll()
     settled_answered(my_database(), my_layout, mark, snapshot, before);
 }
 
-// An administrator, or the restore of a dump, says that there were ids up to that moment.
-void raise(int64_t us)
-{
-    const int repairs = repairs_of(my_database());
-    raise_begins(my_database());
-    if (mine().one_in(3)) {
-        flakeid::horizon_restore(mine().one_in(2) ? flakeid::plain_horizon : flakeid::back_horizon,
-                                 flakeid::stamp_of(0, us)); // of where no clock was set back
-        was_restored();
-    } else {
-        flakeid::horizon_raise(us);
-        was_raised();
-    }
-    note("the horizon of database %lld is raised", my_database());
-    // A rollback of a transaction that replaces the state undoes a restore.
-    if (repairs == repairs_of(my_database()) && !repair_goes_on(my_database()) &&
-        here().replacing[my_database()].process != running->number) {
-        horizon_is_raised(my_database(), us);
-    }
-}
-
-// Lowers a horizon that lies too far ahead, unless clocks led ids further than sessions stamp.
-void repair()
-{
-    const int64_t now_us = wall_clock(here());
-    const int64_t furthest = now_us + repaired_to();
-    if (highest_stamped_us() > furthest || wrong_us != 0) {
-        return;
-    }
-    repair_begins(my_database(), furthest);
-    if (flakeid::horizon_repair(now_us, 0, 0, layouts[my_layout].layout.max_node, true)) {
-        was_repaired();
-        note("the horizon of database %lld is repaired", my_database());
-    }
-    repair_ends(my_database());
-}
-
 // What is drawn after a savepoint stays drawn when an error brings the session back to it.
 void in_savepoint()
 {
@@ -292,14 +252,13 @@ void transact()
         return;
     }
     if (world.has('V') && mine().one_in(12)) {
-        was_replaced();
-        replace_state();
+        replace();
         transactions[static_cast<size_t>(my_transaction)].xid = my_xid;
     }
     if (world.has('f') && mine().one_in(20)) {
-        repair();
+        repair(layouts[my_layout].layout.max_node, !mine().one_in(4));
         if (mine().one_in(2)) {
-            raise(wall_clock(here()) - wrong_us + minute * 60);
+            raise_by_mistake();
         } else if (mine().one_in(2)) {
             extend_by_mistake();
         }
@@ -356,14 +315,14 @@ void run_errand(Seat& seat)
     const bool good = survives_error([&] {
         load_library();
         if (seat.errand == Errand::mistake) {
-            raise(wall_clock(here()) - wrong_us + minute * 60);
+            raise_by_mistake();
         } else if (seat.errand == Errand::mark) {
             while (end_prepared(true)) {
             }
             poll();
         } else {
             if (world.has('f')) {
-                repair();
+                repair(layouts[my_layout].layout.max_node, true);
             }
             draw_one();
         }
@@ -405,6 +364,7 @@ bool work()
     });
     if (!good) {
         refused();
+        repair_is_refused();
         abort_transaction();
     }
     if (my_end || mine().one_in(60)) {
@@ -455,7 +415,7 @@ void begin_session(Server& server, int number, int64_t within)
     seat = Seat{};
     seat.database = static_cast<int>(chance.below(server.database_count));
     seat.role = has_far_sessions() && chance.one_in(4) ? 3
-                : world.has('R') && chance.one_in(2)   ? 1
+                : world.has('R') && chance.one_in(2)   ? (chance.one_in(3) ? 4 : 1)
                 : world.has('A') && chance.one_in(3)   ? 2
                                                        : 0;
     seat.process =
@@ -467,6 +427,7 @@ void transaction_ends(bool committed)
     Transaction& transaction = transactions[static_cast<size_t>(my_transaction)];
     transaction.ended = true;
     transaction.committed = committed && transaction.xid != 0;
+    raise_ends(committed);
 }
 
 void prepared_ends(int number, bool committed)

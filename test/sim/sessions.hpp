@@ -45,6 +45,17 @@ void everyone_errs(Server& server);
 // Each one asks for a settled mark, after all prepared transactions have ended.
 void everyone_polls(Server& server, Fails fails);
 
+// What administrators do (admins.cpp), in a transaction. The horizon of the database is raised to a
+// moment, or by an hour; it is lowered, unless clocks led ids further than sessions stamp, where
+// `none_kept` or no node made ids; the file of flakeid.state is replaced.
+void raise(int64_t us);
+void raise_by_mistake();
+void repair(uint32_t max_node, bool none_kept);
+void replace();
+// The transaction ends; it ended in an error.
+void raise_ends(bool committed);
+void repair_is_refused();
+
 // Somebody who is not at rest; nullptr: there is nobody.
 Process* busy_session(Server& server, int seat);
 // The session of a seat.

@@ -279,7 +279,7 @@ bool end_prepared(bool commit)
     return true;
 }
 
-void replace_state()
+void replace_state(flakeid::Durable (*anew)())
 {
     Server& server = here();
     const int number = my_database();
@@ -294,6 +294,9 @@ void replace_state()
         to++;
     }
     StateFile file = read_block(server, number * files_each + from);
+    if (anew != nullptr) {
+        set_durable(file, anew());
+    }
     file.number = server.now.next_file++;
     add_file(server, number, to, file);
     server.replacing[number] = {running->number, my_xid, file.number};

@@ -13,7 +13,7 @@ namespace {
 // flakeid.max_ahead of any role
 int64_t furthest_ahead()
 {
-    return (world.has('R') ? 8 : 5) * second;
+    return has_far_sessions() ? minute : (world.has('R') ? 8 : 5) * second;
 }
 
 struct Moved {
@@ -35,7 +35,7 @@ void extensions_begin()
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after)
 {
     // There a row may say anything.
-    if (world.has('r') || world.has('f') || world.has('V')) {
+    if (world.has('r') || world.has('V') || erred(database)) {
         return;
     }
     looked_moved = may_look_moved(server) ? lives.size() : looked_moved;

@@ -10,12 +10,22 @@ namespace sim {
 
 namespace {
 
-// What the file says that a crash leaves.
-const flakeid::Stamped& flushed_file()
+// A repair takes a count of set-backs away from under a draw that is under way. Its id goes no
+// further than the moment.
+bool is_past(int64_t stamp, int64_t horizon)
+{
+    return stamp > horizon &&
+           (!repaired_since(lives.size() - 1) || stamp_us(flakeid::stamp_of_number(stamp)) >
+                                                     stamp_us(flakeid::stamp_of_number(horizon)));
+}
+
+} // namespace
+
+const flakeid::Stamped& flushed_file(Server& server)
 {
     static std::string bytes;
     static flakeid::Stamped said;
-    const std::string& now = here().now.files["flakeid/horizon"].flushed;
+    const std::string& now = server.now.files["flakeid/horizon"].flushed;
     if (now == bytes) {
         return said;
     }
@@ -33,17 +43,6 @@ const flakeid::Stamped& flushed_file()
     return said;
 }
 
-// A repair takes a count of set-backs away from under a draw that is under way. Its id goes no
-// further than the moment.
-bool is_past(int64_t stamp, int64_t horizon)
-{
-    return stamp > horizon &&
-           (!repaired_since(lives.size() - 1) || stamp_us(flakeid::stamp_of_number(stamp)) >
-                                                     stamp_us(flakeid::stamp_of_number(horizon)));
-}
-
-} // namespace
-
 void within_horizon(const Id& id)
 {
     const auto database = MyDatabaseId - first_database;
@@ -54,7 +53,7 @@ void within_horizon(const Id& id)
              static_cast<long long>(durable.stamped.stamp[id.generator.kind]));
         broken("an id past the flushed horizon");
     }
-    const int64_t in_file = flushed_file().stamp[id.generator.kind];
+    const int64_t in_file = flushed_file(here()).stamp[id.generator.kind];
     if (is_past(stamp, in_file)) {
         tell("stamp %llx, the file says %llx", static_cast<long long>(stamp),
              static_cast<long long>(in_file));

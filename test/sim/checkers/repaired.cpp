@@ -1,6 +1,7 @@
 // A repair forgets what was stamped further ahead than a right clock lets sessions stamp, and
 // settled marks from before it; whoever orders it says that none of that was kept. The world does
-// so only where it is nearly sure of it. Of what was stamped nearer nothing is forgotten.
+// so only where it is nearly sure of it. Of what was stamped nearer nothing is forgotten. There is
+// something to repair only after a mistake, and what is flushed then has nothing of it any more.
 #include "checkers.hpp"
 #include "world.hpp"
 
@@ -19,6 +20,19 @@ std::vector<Repair> repairs;
 int count[most_databases];
 int under_way[most_databases]; // one that was killed stays until the life ends
 int64_t highest_us;
+bool raised_or_extended[most_databases], extended[most_databases]; // by mistake
+
+// Less than a mistake, and more than sessions stamp.
+constexpr int64_t far_ahead = 10 * minute;
+
+bool says_mistake(const flakeid::Stamped& stamped, int64_t now_us)
+{
+    int64_t us = std::max(stamped.latest_us, stamped.least_us);
+    for (const int64_t stamp : stamped.stamp) {
+        us = std::max(us, stamp_us(flakeid::stamp_of_number(stamp)));
+    }
+    return us > now_us + far_ahead;
+}
 
 } // namespace
 
@@ -36,6 +50,8 @@ void repaired_begins()
 {
     repairs.clear();
     highest_us = 0;
+    std::fill(raised_or_extended, raised_or_extended + most_databases, false);
+    std::fill(extended, extended + most_databases, false);
 }
 
 void stamped(const Id& id)
@@ -74,6 +90,36 @@ bool repair_goes_on(int database)
 void repaired_life_begins()
 {
     std::fill(under_way, under_way + most_databases, 0);
+}
+
+void mistake_begins(int database, bool relied)
+{
+    raised_or_extended[database] = true;
+    extended[database] = extended[database] || relied;
+}
+
+bool erred(int database)
+{
+    return raised_or_extended[database];
+}
+
+void repaired(Server& server, int database)
+{
+    const bool somebody_erred = std::find(raised_or_extended, raised_or_extended + most_databases,
+                                          true) != raised_or_extended + most_databases;
+    if (!somebody_erred && !may_look_moved(server) &&
+        world.chosen.find_first_of("Kwr") == std::string::npos) {
+        broken("a repair where nothing was wrong");
+    }
+    const int64_t now_us = wall_clock(server);
+    if (says_mistake(durable_of(server.flushed_rows[database]).stamped, now_us)) {
+        broken("a repair that leaves the mistake in the row");
+    }
+    // What another database relies on is its own to repair.
+    const bool others = std::count(extended, extended + most_databases, true) > extended[database];
+    if (!others && says_mistake(flushed_file(server), now_us)) {
+        broken("a repair that leaves the mistake in the file of the server");
+    }
 }
 
 bool repaired_since(size_t life)

@@ -1,0 +1,144 @@
+// What administrators do: they raise and lower horizons, and replace flakeid.state.
+#include "sessions.hpp"
+
+#include "checkers.hpp"
+#include "clocks.hpp"
+#include "durable/durable.hpp"
+#include "durable/horizon.hpp"
+#include "durable/server_horizon.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim {
+
+namespace {
+
+Reached was_raised('r', "a horizon was raised");
+Reached was_restored('r', "a dump was restored");
+Reached was_repaired('f', "a horizon was repaired");
+Reached was_replaced('V', "the file of the state was replaced");
+
+// Where the transaction that replaces the state has raised the horizon to; 0: nowhere.
+PROCESS_LOCAL int64_t my_raise = 0;
+
+int my_database()
+{
+    return static_cast<int>(MyDatabaseId - first_database);
+}
+
+bool replaces_state()
+{
+    return here().replacing[my_database()].process == running->number;
+}
+
+int64_t right_clock()
+{
+    return wall_clock(here()) - wrong_us;
+}
+
+// The last node of flakeid.node, whose first is 0.
+uint32_t last_node()
+{
+    const std::string& node = here().configuration["flakeid.node"];
+    const size_t dash = node.find('-');
+    return dash == std::string::npos ? 0 : static_cast<uint32_t>(std::stoul(node.substr(dash + 1)));
+}
+
+// Nodes up to that one which are remembered to make ids.
+int64_t makers(uint32_t last)
+{
+    const flakeid::Durable row = durable_of(here().flushed_rows[my_database()]);
+    return row.stamped.nodes & static_cast<int64_t>((UINT64_C(2) << last) - 1);
+}
+
+// As CREATE EXTENSION makes the row after DROP EXTENSION, and REFRESH one that is lost.
+flakeid::Durable made_anew()
+{
+    flakeid::Durable durable{};
+    durable.format = flakeid::durable_format;
+    (void)flakeid::horizon_remembered(&durable.stamped);
+    durable.origin = flakeid::server_origin(false);
+    return durable;
+}
+
+} // namespace
+
+void raise(int64_t us)
+{
+    const int repairs = repairs_of(my_database());
+    raise_begins(my_database());
+    if (running->random.one_in(3)) {
+        flakeid::horizon_restore(running->random.one_in(2) ? flakeid::plain_horizon
+                                                           : flakeid::back_horizon,
+                                 flakeid::stamp_of(0, us)); // of where no clock was set back
+        was_restored();
+    } else {
+        flakeid::horizon_raise(us);
+        was_raised();
+    }
+    note("the horizon of database %lld is raised", my_database());
+    if (repairs != repairs_of(my_database()) || repair_goes_on(my_database())) {
+        return;
+    }
+    if (replaces_state()) {
+        my_raise = std::max(my_raise, us); // a rollback undoes a restore
+    } else {
+        horizon_is_raised(my_database(), us);
+    }
+}
+
+void raise_ends(bool committed)
+{
+    if (committed && my_raise != 0) {
+        horizon_is_raised(my_database(), my_raise);
+    }
+    my_raise = 0;
+}
+
+void raise_by_mistake()
+{
+    mistake_begins(my_database(), false);
+    raise(right_clock() + minute * 60);
+}
+
+void repair(uint32_t max_node, bool none_kept)
+{
+    const int64_t now_us = wall_clock(here());
+    const int64_t furthest = now_us + repaired_to();
+    if (highest_stamped_us() > furthest || wrong_us != 0) {
+        return;
+    }
+    const uint32_t last = last_node();
+    const int64_t made_ids = makers(last);
+    repair_begins(my_database(), furthest);
+    if (flakeid::horizon_repair(now_us, 0, last, max_node, none_kept)) {
+        was_repaired();
+        note("the horizon of database %lld is repaired", my_database());
+        if (!none_kept && made_ids != 0) {
+            broken("a repair for a node that made ids");
+        }
+        repaired(here(), my_database());
+    }
+    repair_ends(my_database());
+}
+
+void repair_is_refused()
+{
+    if (strstr(my_message, "may have made the ids that lie ahead") != nullptr) {
+        repair_ends(my_database());
+    }
+}
+
+void replace()
+{
+    was_replaced();
+    // What nobody remembers is forgotten: the row says where marks were.
+    const bool anew = !world.has('Q') && running->random.one_in(3);
+    replace_state(anew ? made_anew : nullptr);
+    if (anew) {
+        horizon_is_raised(my_database(), 0);
+    }
+}
+
+} // namespace sim
