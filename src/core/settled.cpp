@@ -48,6 +48,13 @@ Word skipped_word(const WordShape& shape, Word furthest, Tick now)
     return first == no_word ? no_word : first - 1;
 }
 
+Word used_up(const WordShape& shape, Word mark)
+{
+    const bool begins_count =
+        mark != no_word && word_back(shape, mark) != word_back(shape, mark - 1);
+    return begins_count ? mark - 1 : last_of_tick(shape, mark);
+}
+
 Word within_layout(const WordShape& shape, Word word)
 {
     return std::min(word, last_of_tick(shape, shape.has_back ? shape.max_back : 0, shape.max_tick));

@@ -42,6 +42,11 @@ inline bool taken_after(const SnapshotView& view, uint64_t completed)
 // to no later tick than that of `furthest`, the last word of all nodes.
 Word skipped_word(const WordShape& shape, Word furthest, Tick now);
 
+// Returns the last word that a node which draws its first id after a mark at `mark` may not use:
+// all of that tick, but nothing of a count of set-backs, which only a clock that was set back
+// begins.
+Word used_up(const WordShape& shape, Word mark);
+
 // Returns `word`, or the last one of the layout where it lies past that. For layouts that can
 // settle: none of their counts of set-backs ends before its ticks do.
 Word within_layout(const WordShape& shape, Word word);

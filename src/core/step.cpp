@@ -42,10 +42,11 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     const Tick highest_tick = tick_ahead(shape, limits, limits.ahead);
     const Word start = std::max(last, limits.first);
     uint64_t back = word_back(shape, start);
-    // No id is stamped further ahead than this. Where the last word is, the clock was set back.
+    // No id is stamped further ahead than this, but a settled mark may use up one tick more. Where
+    // the last word is past that, the clock was set back.
     const uint64_t started_ahead = last < limits.first ? limits.start_ahead : 0;
     const Tick furthest =
-        limits.now + std::max(std::max(limits.ahead, limits.others_ahead), started_ahead);
+        limits.now + std::max(std::max(limits.ahead, limits.others_ahead), started_ahead) + 1;
     const bool raise =
         shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;
     if (limits.now > shape.max_tick || back > shape.max_back) {

@@ -128,7 +128,8 @@ struct Draw {
 
 // Returns the next word after `last`, the word issued last (the word 0 is never issued). The
 // back field, where the layout has one left, is raised when only a clock that was set back explains
-// the last word: it lies further ahead than any session may have stamped it. A start waits.
+// the last word: it lies more than a tick further ahead than any session may have stamped it. A
+// start waits.
 Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
 
 // Returns the last word that several ids at once may take freely, with that back count: half of

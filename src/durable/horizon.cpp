@@ -61,8 +61,9 @@ Loaded load(Horizon* horizon)
             pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded,
                                            static_cast<uint64_t>(floors.stamp[kind]));
             uint64_t begun = 0;
+            const Stamp begins = std::max(stamp_of_number(kept.stamp[kind]), least_stamp);
             pg_atomic_compare_exchange_u64(&horizon->begun[kind], &begun,
-                                           static_cast<uint64_t>(kept.stamp[kind]));
+                                           static_cast<uint64_t>(begins));
             uint64_t bound = 0;
             pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
                                            pg_atomic_read_u64(&horizon->floor[kind]));

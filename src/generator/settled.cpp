@@ -47,8 +47,16 @@ struct Lowest {
             return;
         }
         for (uint32_t i = 0; i < count; i++) {
-            const uint32_t slot = pg_atomic_read_u32(&holder.pins[i].slot);
-            take_pin(slot, pg_atomic_read_u64(&holder.pins[i].lowest));
+            Pin& pin = holder.pins[i];
+            uint32_t slot;
+            uint64_t lowest;
+            do { // the next transaction may set another
+                slot = pg_atomic_read_u32(&pin.slot);
+                pg_read_barrier();
+                lowest = pg_atomic_read_u64(&pin.lowest);
+                pg_read_barrier();
+            } while (pg_atomic_read_u32(&pin.slot) != slot);
+            take_pin(slot, lowest);
         }
     }
 };
@@ -56,16 +64,23 @@ static_assert(is_plain<Lowest>);
 
 // Takes in what has not been drawn yet. A node that draws less than others is skipped to where they
 // are.
-void take_undrawn(Lowest& lowest, int64_t now_us)
+void take_undrawn(Lowest& lowest)
 {
     const Generator& g = lowest.g;
+    // Other databases may drive the word further than ids of this one are kept from coming again,
+    // and its row may be written further than the file of the server, which a copy may share.
+    const Stamp of_row = kept_stamp(g.horizon, g.kind);
+    const Word last_kept = last_word_at(g, std::min(of_row, server_bound(g.kind)));
+    const Word kept = last_kept == highest_word ? last_kept : last_kept + 1;
+    lowest.take(kept, 0);
     // A mark further ahead than any id would not outlive a failover or a copy.
+    const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
     const Stamp begun_stamp =
-        within_reach(begun_after(g.horizon, g.kind), now_us, settings.max_ahead_us);
+        within_reach(begun_after(g.horizon, g.kind), g.tick.start_us, ahead_us);
     const Word before = last_word_at(g, begun_stamp);
     const Word begun = before == no_word || before == highest_word ? before : before + 1;
     Word furthest = no_word;
-    uint64_t most_ahead = 0;
+    uint64_t most_ahead = word_tick(g.shape, begun) > g.limits.now ? g.limits.ahead : 0;
     int nodes = 0;
     Word first = highest_word;
     Slot* some = nullptr;
@@ -102,7 +117,7 @@ void take_undrawn(Lowest& lowest, int64_t now_us)
         lowest.take(first, 0);
     }
     if (some != nullptr) {
-        some->settled = std::max(some->settled, last_of_tick(g.shape, first));
+        some->settled = std::max(some->settled, used_up(g.shape, std::min(first, kept)));
     }
     LWLockRelease(AddinShmemInitLock);
 }
@@ -295,17 +310,11 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
                 errmsg("the snapshot is from before this server's promotion"),
                 errhint("Begin a new transaction."));
     }
-    const int64_t now_us = wall_us();
-    refresh_limits(g, now_us);
+    refresh_limits(g, wall_us());
     Pins& pins = *pins_begin();
     uint32_t count;
     Lowest lowest{g, slot_key(g.layout, 0), taken_slots(&count), PG_INT64_MAX};
-    take_undrawn(lowest, now_us);
-    // Other databases may drive the word further than ids of this one are kept from coming again,
-    // and its row may be written further than the file of the server, which a copy may share.
-    const Stamp of_row = kept_stamp(g.horizon, g.kind);
-    const Word kept = last_word_at(g, std::min(of_row, server_bound(g.kind)));
-    lowest.take(kept == highest_word ? kept : kept + 1, 0);
+    take_undrawn(lowest);
     pg_atomic_fetch_add_u64(&pins.polls, 1);
     pg_memory_barrier();
     for (int i = 0; i < MaxBackends; i++) {

@@ -70,9 +70,9 @@ TEST(Step, LongRandomLife)
                 ASSERT_GT(d.word, highest) << texts[t] << " step " << i;
                 if (word_back(shape, d.word) != word_back(shape, before)) {
                     ASSERT_EQ(word_back(shape, d.word), word_back(shape, before) + 1);
-                    ASSERT_GT(word_tick(shape, before), limits.now + limits.ahead)
+                    ASSERT_GT(word_tick(shape, before), limits.now + limits.ahead + 1)
                         << "raised without need";
-                    ASSERT_GT(word_tick(shape, before), limits.now + limits.others_ahead)
+                    ASSERT_GT(word_tick(shape, before), limits.now + limits.others_ahead + 1)
                         << "raised because of another session";
                     raised++;
                 }
@@ -88,7 +88,7 @@ TEST(Step, LongRandomLife)
                 // A layout with a back field waits only because ticks are full or back is used up.
                 ASSERT_TRUE(!shape.has_back || word_back(shape, before) == shape.max_back ||
                             word_tick(shape, before) <=
-                                limits.now + std::max(limits.ahead, limits.others_ahead));
+                                limits.now + std::max(limits.ahead, limits.others_ahead) + 1);
                 wall += up_to(random, 7) == 0 ? d.too_far : 0;
             }
         }

@@ -17,7 +17,7 @@ Draw oracle(Word last, const WordShape& shape, const Limits& limits, Want want)
     // The back count in effect: one more where the last tick lies out of the clock's reach.
     const Word from = last > limits.first ? last : limits.first;
     const bool out_of_reach =
-        word_tick(shape, from) > limits.now + std::max(limits.ahead, limits.others_ahead);
+        word_tick(shape, from) > limits.now + std::max(limits.ahead, limits.others_ahead) + 1;
     const uint64_t back =
         word_back(shape, from) + (out_of_reach && word_back(shape, from) < shape.max_back ? 1 : 0);
     // Nothing follows the end of a count, nor does anything begin there, but the next count.
@@ -322,8 +322,8 @@ TEST(Step, SessionsThatRunFurtherAheadDoNotRaiseBack)
     }
     EXPECT_GT(issued[0], 10u);
     EXPECT_GT(issued[1], 10u);
-    // A clock that was set back further than anybody runs ahead still does.
-    const Tick now{tick_number(word_tick(shape, last)) - far - 1};
+    // A clock that was set back more than a tick further than anybody runs ahead still does.
+    const Tick now{tick_number(word_tick(shape, last)) - far - 2};
     EXPECT_EQ(word_back(shape, step(last, shape, {now, near, no_word, unbounded, far}, one).word),
               1u);
     EXPECT_EQ(step(last, shape, {now + 1, near, no_word, unbounded, far}, one).verdict,
@@ -409,7 +409,7 @@ TEST(Step, LeastIsKept)
 TEST(Step, StartDoesNotRaiseBack)
 {
     const WordShape shape = back_shape();
-    const Word first = word_of(shape, 0, Tick{1010}, 0);
+    const Word first = word_of(shape, 0, Tick{1011}, 0);
     Limits limits = {Tick{1000}, 5, first, unbounded};
     limits.start_ahead = 10;
     EXPECT_EQ(step(no_word, shape, limits, one).verdict, Verdict::wait);
