@@ -88,6 +88,7 @@ void lower(Holder& holder, uint32_t slot, Word word, uint64_t moment)
         return;
     }
     pg_atomic_write_u32(&pin.slot, i < pins_each ? slot : further_slots);
+    pg_write_barrier();
     pg_atomic_write_u64(&pin.lowest, lowest);
     pg_write_barrier();
     pg_atomic_write_u32(&holder.count, i + 1);
