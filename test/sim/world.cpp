@@ -48,15 +48,17 @@ const std::vector<Feature> features = {
     {'e', "a layout that begins and ends in this world"},
     {'b', "the same with back"},
     {'w', "a clock that leaps by days"},
+    {'p', "sessions that stand still"},
 };
 
 namespace {
 
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
-    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM",  "QGNAY", "BLKXF", "GRXCP", "ZIEX", "NJHF",
-    "VXCr", "eDXr",    "bCMr",  "HAQ",   "BLGXF", "DIOE",  "QYFH",  "QYX",   "HQO",  "DBLKX",
-    "BLKF", "DGBXT",   "GXT",   "NG",    "AGrV",  "BArK",  "wKX",   "DfKZ",  "Dfr",
+    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
+    "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
+    "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
+    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",
 };
 
 std::vector<Directory> copies;
@@ -65,6 +67,7 @@ std::map<std::string, DiskFile> fresh_files; // of initdb
 
 Reached crash_met_flush('X', "a crash met WAL that was not flushed");
 Reached crash_happened('X', "a crash");
+Reached stopped_happened('p', "a session stood still");
 Reached fast_happened('F', "a fast restart");
 Reached twice_happened('T', "two crashes within a second");
 Reached put_back_happened('C', "a copy was put back");
@@ -309,6 +312,19 @@ void cancel_somebody();
 
 namespace {
 
+// As by SIGSTOP and SIGCONT. Often for so short a time that a session relies on what it knows.
+void step_stop_somebody()
+{
+    Process* process = busy_session(server(), static_cast<int>(chance.below(world.session_count)));
+    if (process != nullptr) {
+        stopped_happened();
+        const int64_t us = chance.one_in(3) ? chance.below(5 * second) : chance.below(100 * ms);
+        note("session %lld stands still for %lld us", process->number, us);
+        process->stopped_until = true_us + us;
+    }
+    run_turns(chance.below(40));
+}
+
 void step_cancel()
 {
     cancel_somebody();
@@ -332,6 +348,7 @@ const std::vector<StepKind> server_steps = {
     {"the clock leaps", 'K', 10, step_leap},
     {"the clock stands still, or goes", 'K', 6, step_stand_still},
     {"a session is cancelled", 'E', 40, step_cancel},
+    {"a session stands still", 'p', 60, step_stop_somebody},
     {"the settings are read anew", 'H', 15, step_reload},
     {"the clock leaps by days, or is put right or accepted", 'w', 20, step_wrong_clock},
 };
@@ -465,6 +482,8 @@ void end_world()
         start(Start::crash, left_by_crash());
     }
     note("faults stop");
+    // What sessions stamped ahead of the clock lies behind it by then.
+    const int64_t passed = (has_far_sessions() ? 70 : 10) * second;
     s.clock.still_at = -1;
     put_clock_right();
     s.clock.offset += behind();
@@ -473,7 +492,7 @@ void end_world()
         broken("G4: a session goes on for a minute after it was cancelled");
     }
     if (world.has('Q')) {
-        run_turns(1000, true_us + 10 * second);
+        run_turns(1000, true_us + passed);
         everyone_polls(s, Fails::may); // ids may stand at the very end of a horizon
         (void)calm_down();
     }
@@ -487,10 +506,10 @@ void end_world()
         everyone_draws(s, 7 * second, Fails::may);
         (void)calm_down();
     }
-    run_turns(1000, true_us + 10 * second);
+    run_turns(1000, true_us + passed);
     everyone_draws(s, 3 * second, Fails::may_not);
     if (world.has('Q')) {
-        run_turns(1000, true_us + 10 * second);
+        run_turns(1000, true_us + passed);
         everyone_polls(s, Fails::may_not);
     }
 }

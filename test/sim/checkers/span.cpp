@@ -43,9 +43,12 @@ void nodes_in_step(const Id& id)
     int64_t& first = of.first.try_emplace(MyDatabaseId, us).first->second;
     first = std::min(first, us);
     // A raise lets nodes begin later than they ended, as does a file of the state that says more
-    // than is known, and reserved ids may still come.
-    if (is_span(g) && world.chosen.find_first_of("rfAHV") == std::string::npos) {
-        const int64_t begins = std::max({my_highest_wall, first, of.skipped});
+    // than is known, reserved ids may still come, and named layouts may be in the way of a node.
+    if (is_span(g) && world.chosen.find_first_of("rfAHVJ") == std::string::npos) {
+        // What several layouts that count set-backs begin after, whatever the node.
+        const int64_t least = word_start_us(
+            g, word_of(g.shape, 0, clamp_tick(g.shape, tick_number(g.limits.least)), 0));
+        const int64_t begins = std::max({my_highest_wall, first, of.skipped, least});
         for (uint32_t node = g.span.first; node <= g.span.last; node++) {
             const auto at = of.last.find(node);
             const int64_t next = std::max(begins, at == of.last.end() ? 0 : at->second);
