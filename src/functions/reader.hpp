@@ -42,6 +42,9 @@ inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
     return reader;
 }
 
+// Returns the id of a raw id.
+int64_t id_of_raw(const Reader& reader, uint64_t raw);
+
 // Returns the raw id of an id, deciphered where the layout wants that. An error for an id outside
 // the layout.
 inline uint64_t raw_id(const Reader& reader, int64_t id)
@@ -51,13 +54,10 @@ inline uint64_t raw_id(const Reader& reader, int64_t id)
         raw = sparx_decrypt(configured_key(), raw);
     }
     if (unlikely(outside_layout(reader.layout, raw))) {
-        throw_outside_layout(id, reader.name);
+        throw_outside_layout(id_of_raw(reader, raw), reader.name);
     }
     return raw;
 }
-
-// Returns the id of a raw id.
-int64_t id_of_raw(const Reader& reader, uint64_t raw);
 
 [[noreturn]] void throw_no_timestamp(const Reader& reader, Tick tick);
 
