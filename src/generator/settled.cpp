@@ -135,7 +135,7 @@ SnapshotView view_of(const SnapshotData& snapshot)
             errmsg("the snapshot is too old for a settled mark"),
             errdetail("Since it was taken, a session has ended more than " UINT64_FORMAT
                       " transactions that drew ids.",
-                      ended_kept),
+                      ended_kept - 1),
             errhint("Call flake_settled() soon after the transaction has begun, or in a "
                     "transaction that is READ COMMITTED."));
 }
