@@ -26,7 +26,6 @@ const Settings roles[] = {
     {{"flakeid.max_ahead", "1000"}},
     {{"flakeid.cache", "5"}},
     {{"flakeid.max_ahead", "60000"}},
-    {{"flakeid.max_ahead", "8000"}},
 };
 enum class Errand { none, id, mark, mistake }; // to draw, to poll, to raise by an hour
 
@@ -415,7 +414,7 @@ void begin_session(Server& server, int number, int64_t within)
     seat = Seat{};
     seat.database = static_cast<int>(chance.below(server.database_count));
     seat.role = has_far_sessions() && chance.one_in(4) ? 3
-                : world.has('R') && chance.one_in(2)   ? (chance.one_in(3) ? 4 : 1)
+                : world.has('R') && chance.one_in(2)   ? 1
                 : world.has('A') && chance.one_in(3)   ? 2
                                                        : 0;
     seat.process =
