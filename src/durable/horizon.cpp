@@ -204,8 +204,7 @@ void raise(int64_t least_us, FloorOf floor_of)
     (void)load(horizon);
     const Changed changed = change(horizon, true, [&](Durable& durable, Stamp* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            const Stamp latest =
-                std::max(stamp_of_number(durable.stamped.stamp[kind]), known_stamp(horizon, kind));
+            const Stamp latest = stamp_of_number(durable.stamped.stamp[kind]);
             floor[kind] = std::max(floor[kind], floor_of(kind, latest));
         }
         durable.stamped.least_us = std::max(durable.stamped.least_us, least_us);

@@ -376,8 +376,7 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
     // Whoever found in the file what he relies on had said so before. What is written from now on
     // says as much, and no less than `flushed`: a count that is not wrong stays.
     lower_all(&server->next, merged(server_right(wall_us()), stamped_of(&server->flushed)));
-    pg_atomic_fetch_add_u64(&server->records.era, 1);
-    pg_atomic_write_u32(&server->records.fresh, 0);
+    pg_atomic_fetch_add_u64(&server->records.era, 1); // the records so far count for nothing
     LWLockRelease(AddinShmemInitLock);
     // What others relied on before they saw another era, whatever their clock.
     raise(&server->next, relied_by_others());

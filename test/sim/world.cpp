@@ -58,7 +58,7 @@ const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
     "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
     "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
-    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",
+    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",
 };
 
 std::vector<Directory> copies;
