@@ -166,8 +166,10 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     for (bool now = at_once; !good; now = true) {
         const uint64_t era = server_era();
         changed.wait_us = cover(horizon, made.durable.stamped, now, wall_us());
-        pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
-        for (int kind = 0; kind < horizon_kinds; kind++) {
+        // A repair of another database lowers the file below what nobody relies on.
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+        good = server_era() == era && !(at_once && changed.wait_us > 0);
+        for (int kind = 0; good && kind < horizon_kinds; kind++) {
             raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
             const Stamp flushed = server_bound(kind);
             const Stamp reached = std::max(flushed, published_floor(horizon, kind));
@@ -179,11 +181,10 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
                 raise_stamp(&horizon->bound[kind], stamp);
             }
         }
-        pg_memory_barrier();
-        // Another database that is repaired lowers the file, and may not have seen these bounds.
-        good = server_era() == era && !(at_once && changed.wait_us > 0);
+        LWLockRelease(AddinShmemInitLock);
     }
     if (changed.published) {
+        pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
         pg_atomic_write_u32(&horizon->file, file);
     }
     durable_close(made.page);

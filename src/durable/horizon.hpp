@@ -8,11 +8,12 @@
 // A bound is published no further than the horizon of the server (server_horizon.hpp) reaches,
 // which holds for all databases.
 //
-// Locking: AddinShmemInitLock is held to take an entry. Whoever alters the row holds the lock of
-// its page (durable.hpp), which orders those who extend. No lock: all of Horizon but `database` is
-// atomic, and a draw reads `bound`, then `floor`, then `least_us`, then `floor` again. A raise
-// moves `least_us` first, a repair `floor`: no draw goes by a floor that is raised and a moment
-// that is not, which look like a clock that was set back.
+// Locking: AddinShmemInitLock is held to take an entry, and to publish bounds, beside repairs of
+// other databases. Whoever alters the row holds the lock of its page (durable.hpp), which orders
+// those who extend. No lock: all of Horizon but `database` is atomic, and a draw reads `bound`,
+// then `floor`, then `least_us`, then `floor` again. A raise moves `least_us` first, a repair
+// `floor`: no draw goes by a floor that is raised and a moment that is not, which look like a clock
+// that was set back.
 //
 // What a crash leaves of an extension, wherever it comes:
 //   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.
@@ -59,7 +60,11 @@ inline Stamp published_floor(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
 }
 
-// Returns what other databases have published past their floors.
+// Withdraws what databases published that were dropped since.
+void forget_dropped();
+
+// Returns what other databases have published past their floors. With AddinShmemInitLock held,
+// nothing more is published.
 Stamped bounds_of_others();
 
 // Returns the latest moment that sessions of the database may have to begin after.

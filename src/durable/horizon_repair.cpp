@@ -57,6 +57,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
                     bool none_kept)
 {
     Horizon* horizon = horizon_attach();
+    forget_dropped();
     const Stamped server = server_remembers();
     int64_t right_us = std::max(now_us + least_max_ahead_us, server_right(now_us).latest_us);
     // What other databases rely on is theirs to lower.

@@ -64,6 +64,25 @@ int64_t published_us(Horizon* horizon)
     return us;
 }
 
+void forget_dropped()
+{
+    HorizonTable* table = shared.get();
+    const uint32_t count = pg_atomic_read_u32(&table->count);
+    pg_read_barrier();
+    for (uint32_t i = 0; i < count; i++) {
+        Horizon& other = table->entries[i];
+        const Oid database = other.database;
+        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
+            continue;
+        }
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+        if (other.database == database) {
+            withdraw_bounds(&other);
+        }
+        LWLockRelease(AddinShmemInitLock);
+    }
+}
+
 Stamped bounds_of_others()
 {
     Stamped bounds{};
@@ -72,8 +91,7 @@ Stamped bounds_of_others()
     pg_read_barrier();
     for (uint32_t i = 0; i < count; i++) {
         Horizon& other = table->entries[i];
-        if (other.database == MyDatabaseId ||
-            !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(other.database))) {
+        if (other.database == MyDatabaseId) {
             continue;
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {

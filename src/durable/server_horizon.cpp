@@ -375,11 +375,10 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
     pg_memory_barrier();
     // Whoever found in the file what he relies on had said so before. What is written from now on
     // says as much, and no less than `flushed`: a count that is not wrong stays.
-    lower_all(&server->next, merged(server_right(wall_us()), stamped_of(&server->flushed)));
+    const Stamped kept = merged(relied_by_others(), stamped_of(&server->flushed));
+    lower_all(&server->next, merged(server_right(wall_us()), kept));
     pg_atomic_fetch_add_u64(&server->records.era, 1); // the records so far count for nothing
     LWLockRelease(AddinShmemInitLock);
-    // What others relied on before they saw another era, whatever their clock.
-    raise(&server->next, relied_by_others());
     if (stamp_back(stamp_of_number(read(&server->next.stamp[back_horizon]))) < stamp_back(back)) {
         raise_to(&server->next.least_us, number_of(right_us)); // what has the count that is gone
     }

@@ -67,8 +67,8 @@ bool server_has_node(uint32_t node);
 // stamp.
 Stamped server_right(int64_t now_us);
 
-// Returns a number that each repair moves, before it asks what databases rely on. Whoever published
-// a bound meanwhile makes sure that the file still reaches it.
+// Returns a number that each repair moves, with AddinShmemInitLock held. A bound is published with
+// that lock held too, and only where no repair came since the file was made to say as much.
 uint64_t server_era();
 
 // Lowers what lies past the moment `right_us` by mistake, but for what databases rely on meanwhile

@@ -90,7 +90,7 @@ void raise(int64_t us)
 
 void raise_ends(bool committed)
 {
-    if (committed && my_raise != 0) {
+    if (committed && my_raise != 0 && !repair_goes_on(my_database())) {
         horizon_is_raised(my_database(), my_raise);
     }
     my_raise = 0;
