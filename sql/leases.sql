@@ -88,6 +88,8 @@ SELECT flakeid.lease_acquire('shop', 'host e', '2 min');
 SELECT flakeid.lease_acquire('shop', 'host e', '0 s');
 SELECT flakeid.lease_acquire('shop', 'host e', NULL);
 SELECT flakeid.lease_acquire('shop', '', '10 s');
+SELECT flakeid.lease_acquire('shop', repeat('h', 256), '10 s');
+SELECT flakeid.lease_acquire('shop', E'host\ne', '10 s');
 SELECT flakeid.lease_acquire('nowhere', 'host e', '10 s');
 SELECT flakeid.lease_acquire(NULL, 'host e', '10 s');
 SELECT flakeid.lease_acquire('shop', 'host e', '10 s', 4);
@@ -102,6 +104,22 @@ SELECT flakeid.lease_realm_set('made');
 SELECT * FROM flakeid.lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm COLLATE "C";
 DELETE FROM flakeid.lease_realm WHERE realm IN ('kept', 'made');
 SELECT flakeid.lease_acquire('shop', 'me', '1 s', max_node => -1);
+
+-- Who asks again with a token gets the same lease, and never one that has ended.
+SELECT flakeid.lease_realm_set('asked', nodes => 3);
+SELECT gen_random_uuid() AS token \gset
+SELECT node, lease_start, lease_end, token = :'token' AS mine
+FROM flakeid.lease_acquire('asked', repeat('h', 255), '10 s', token => :'token') \gset
+SELECT :'mine' AS mine, node = :node AND lease_start = :'lease_start' AND lease_end > :'lease_end' AND token = :'token' AS same
+FROM flakeid.lease_acquire('asked', repeat('h', 255), '20 s', :node, 2, :'token');
+SELECT flakeid.lease_acquire('asked', 'another', '20 s', token => :'token');
+SELECT flakeid.lease_acquire('asked', repeat('h', 255), '20 s', 2, token => :'token');
+SELECT flakeid.lease_acquire('shop', repeat('h', 255), '20 s', token => :'token');
+-- One that was never used leaves the node as free as it was.
+SELECT flakeid.lease_release(:'token', :'lease_start'::timestamptz - interval '1 s') = :'lease_start' AS unused;
+SELECT flakeid.lease_acquire('asked', repeat('h', 255), '20 s', token => :'token');
+SELECT node = :node AS same FROM flakeid.lease_acquire('asked', 'host e', '1 s', :node);
+DELETE FROM flakeid.lease_realm WHERE realm = 'asked';
 SELECT flakeid.lease_forget(NULL);
 
 -- A length is so many seconds: no calendar, time zone or format of the session makes more of it.

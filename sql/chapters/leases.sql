@@ -39,7 +39,8 @@ CREATE TABLE flakeid.lease_history (
     renewed_at timestamptz,
     renewals int8 NOT NULL DEFAULT 0,
     released_at timestamptz,
-    last_stamp timestamptz
+    last_stamp timestamptz,
+    earlier_end timestamptz NOT NULL
 ) USING heap;
 CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
 COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flakeid.leases';
@@ -178,8 +179,8 @@ COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
 -- What servers and programs call
 
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
-        INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL,
-        OUT token uuid, OUT lease_start timestamptz, OUT lease_end timestamptz)
+        INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL, INOUT token uuid DEFAULT NULL,
+        OUT lease_start timestamptz, OUT lease_end timestamptz)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
@@ -197,6 +198,13 @@ BEGIN
     IF lease_acquire.holder IS NULL OR lease_acquire.holder = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'a lease needs the name of its holder';
     END IF;
+    -- Others read it in their errors.
+    IF char_length(lease_acquire.holder) > 255 OR lease_acquire.holder ~ '[[:cntrl:]]' THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = 'the name of the holder is too long or not printable',
+            DETAIL = format('It has %s characters. A name has at most 255 characters, and no control characters.', char_length(lease_acquire.holder)),
+            HINT = 'Give the host and the program as the name of the holder.';
+    END IF;
     IF lease_acquire.max_node < 0 THEN
         RAISE numeric_value_out_of_range USING
             MESSAGE = format('max_node %s is out of range', lease_acquire.max_node),
@@ -204,6 +212,37 @@ BEGIN
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(of_realm);
     length := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
+    -- Asking again is the same question: the lease is renewed, and answered as it was.
+    SELECT h.realm, h.node, h.holder, h.lease_start INTO last
+    FROM flakeid.lease_history AS h WHERE h.token = lease_acquire.token;
+    IF FOUND THEN
+        IF last.realm = of_realm AND last.holder = lease_acquire.holder
+           AND (wanted IS NULL OR wanted = last.node) AND (lease_acquire.max_node IS NULL OR lease_acquire.max_node >= last.node) THEN
+            SELECT n.free_from INTO free FROM flakeid.lease_node AS n
+            WHERE n.realm = of_realm AND n.node = last.node AND n.token = lease_acquire.token FOR UPDATE;
+            IF free > b.now AND EXISTS (SELECT FROM flakeid.lease_history AS h
+                                        WHERE h.token = lease_acquire.token AND h.released_at IS NULL) THEN
+                IF b.rest_until IS NOT NULL AND free <= b.now + make_interval(secs => b.max_skew_s) THEN
+                    RAISE object_not_in_prerequisite_state USING
+                        MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', last.node),
+                        HINT = 'Make no ids after its end, and take a new one.';
+                END IF;
+                lease_end := greatest(free, date_trunc('second', b.now) + length);
+                UPDATE flakeid.lease_node AS n SET free_from = lease_acquire.lease_end
+                WHERE n.realm = of_realm AND n.node = last.node;
+                UPDATE flakeid.lease_history AS h
+                SET lease_end = lease_acquire.lease_end, renewed_at = b.now, renewals = h.renewals + 1
+                WHERE h.token = lease_acquire.token;
+                lease_start := last.lease_start;
+                node := last.node;
+                RETURN;
+            END IF;
+        END IF;
+        RAISE duplicate_object USING
+            MESSAGE = 'the token is that of another lease, or of one that has ended',
+            DETAIL = format('It was used for node %s of realm "%s".', last.node, last.realm),
+            HINT = 'Ask with a new token: SELECT gen_random_uuid();';
+    END IF;
     IF b.rest_until IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
@@ -242,7 +281,7 @@ BEGIN
         <<search>>
         FOR attempt IN 1 .. 4 LOOP
             -- Nobody waits for others that take nodes at the same time.
-            SELECT n.node INTO found_node FROM flakeid.lease_node AS n
+            SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
             WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
             ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
             EXIT search WHEN FOUND;
@@ -261,7 +300,7 @@ BEGIN
                 ON CONFLICT (realm, node) DO NOTHING;
             ELSIF attempt = 3 THEN
                 -- All that is left is being taken; some of it may be given back.
-                SELECT n.node INTO found_node FROM flakeid.lease_node AS n
+                SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
                 WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
                 ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE;
                 EXIT search WHEN FOUND;
@@ -277,25 +316,31 @@ BEGIN
     END IF;
 
     node := found_node;
-    token := gen_random_uuid();
+    token := coalesce(lease_acquire.token, gen_random_uuid());
     lease_start := date_trunc('second', b.now);
     lease_end := lease_start + length;
     UPDATE flakeid.lease_node AS n
     SET free_from = lease_acquire.lease_end, token = lease_acquire.token
     WHERE n.realm = of_realm AND n.node = found_node;
     INSERT INTO flakeid.lease_history
-        (token, realm, node, holder, role, lease_start, lease_end, acquired_at)
+        (token, realm, node, holder, role, lease_start, lease_end, acquired_at, earlier_end)
     VALUES (lease_acquire.token, of_realm, found_node, lease_acquire.holder, session_user,
-            lease_acquire.lease_start, lease_acquire.lease_end, b.now);
-    -- The history of a node is no longer than this.
+            lease_acquire.lease_start, lease_acquire.lease_end, b.now, free)
+    ON CONFLICT ON CONSTRAINT lease_history_pkey DO NOTHING;
+    IF NOT FOUND THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'the token was used by a question that was asked at the same time',
+            HINT = 'Ask again with it.';
+    END IF;
+    -- The history of a node is no longer than 32.
     DELETE FROM flakeid.lease_history AS h WHERE h.token IN (
         SELECT i.token FROM flakeid.lease_history AS i
-        WHERE i.realm = of_realm AND i.node = found_node
-        ORDER BY i.lease_start DESC, i.acquired_at DESC OFFSET 32);
+        WHERE i.realm = of_realm AND i.node = found_node AND i.token <> lease_acquire.token
+        ORDER BY i.lease_start DESC, i.acquired_at DESC OFFSET 31);
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4) IS
-    'takes a node, or any free one up to max_node; the lease counts after COMMIT';
+COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4, uuid) IS
+    'takes a node, or any free one up to max_node; the lease counts after COMMIT. token: a random one that the caller chose, with which asking again gives the same lease';
 
 CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval, known_end timestamptz DEFAULT NULL) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -385,7 +430,7 @@ BEGIN
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
     PERFORM FROM flakeid.lease_node AS n WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
-    SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at INTO h
+    SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at, i.earlier_end INTO h
     FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
     IF h.released_at IS NOT NULL THEN
         RETURN h.lease_end;
@@ -396,19 +441,20 @@ BEGIN
             MESSAGE = format('the last stamp %s lies outside the lease', lease_release.last_stamp),
             DETAIL = format('The lease of node %s is from %s to %s.', h.node, h.lease_start, h.lease_end);
     END IF;
-    -- Whoever does not know his last stamp keeps the node until the end.
-    free := greatest(h.lease_start,
-        coalesce(date_trunc('second', lease_release.last_stamp) + interval '1 s', h.lease_end));
+    -- Whoever does not know his last stamp keeps the node until the end; a lease that was never used
+    -- leaves the node as free as it was.
+    free := CASE WHEN lease_release.last_stamp < h.lease_start THEN h.earlier_end
+        ELSE coalesce(date_trunc('second', lease_release.last_stamp) + interval '1 s', h.lease_end) END;
     UPDATE flakeid.lease_node AS n SET free_from = free
     WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_release.token;
     UPDATE flakeid.lease_history AS i
-    SET lease_end = free, released_at = b.now, last_stamp = lease_release.last_stamp
+    SET lease_end = greatest(h.lease_start, free), released_at = b.now, last_stamp = lease_release.last_stamp
     WHERE i.token = lease_release.token;
-    RETURN free;
+    RETURN greatest(h.lease_start, free);
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS
-    'gives a node back before the end, and returns from when it is free: after last_stamp, the moment of the last id; NULL: at the end';
+    'gives a node back before the end, and returns from when it is free: after last_stamp, the moment of the last id; NULL: at the end; a moment before the start: no id was made, and the node is as free as before the lease';
 
 -- For superusers
 
@@ -504,7 +550,7 @@ DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_roles AS r WHERE r.rolname OPERATOR(pg_catalog.=) 'flakeid_generator') THEN
         GRANT EXECUTE ON FUNCTION
-            flakeid.lease_acquire(text, text, interval, int4, int4), flakeid.lease_renew(uuid, interval, timestamptz),
+            flakeid.lease_acquire(text, text, interval, int4, int4, uuid), flakeid.lease_renew(uuid, interval, timestamptz),
             flakeid.lease_release(uuid, timestamptz)
             TO flakeid_generator;
     END IF;

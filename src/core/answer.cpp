@@ -1,6 +1,7 @@
 #include "answer.hpp"
 
 #include <cassert>
+#include <cstring>
 
 namespace flakeid {
 
@@ -117,6 +118,8 @@ const char* describe(AnswerStatus status)
         return "the answer names a node that was not asked for";
     case AnswerStatus::bad_token:
         return "the token in the answer is no uuid";
+    case AnswerStatus::other_token:
+        return "the answer names a token that was not asked with";
     case AnswerStatus::bad_span:
         return "the lease in the answer ends before it begins, or is longer than asked for";
     }
@@ -142,8 +145,12 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant)
     if (!read_token(answer.fields[1], read.token)) {
         return AnswerStatus::bad_token;
     }
+    if (memcmp(read.token, wish.token, token_size) != 0) {
+        return AnswerStatus::other_token;
+    }
+    // One that was asked for before may have begun long ago.
     if (read.start_us >= read.end_us ||
-        read.end_us - read.start_us > wish.seconds * second_us + rounding_us) {
+        (!wish.again && read.end_us - read.start_us > wish.seconds * second_us + rounding_us)) {
         return AnswerStatus::bad_span;
     }
     read.node = static_cast<uint32_t>(node);

@@ -20,11 +20,14 @@ enum class Trouble : unsigned char {
     refused,     // the coordinator says no
     nonsense,    // its answer is no answer to the question
     ended,       // it gave a lease that had ended by this server's clock
+    ahead,       // it gave a lease that begins too far ahead of this server's clock
+    used_token,  // the token was used for a lease that has ended
     failed,      // an error in the lease worker itself
     interrupted, // by new settings or a stop
 };
 
 constexpr size_t trouble_text_size = 240;
+constexpr size_t holder_name_size = 256; // with the zero at the end: longer ones are refused
 
 // One field of a row as it came. A binary or null one has no text.
 struct AnswerField {
@@ -44,6 +47,8 @@ struct Wish {
     bool any; // any node up to `node`, otherwise that one
     uint32_t node;
     int seconds;
+    unsigned char token[token_size]; // that the holder chose
+    bool again;                      // the token was asked with before
 };
 
 struct Grant {
@@ -54,12 +59,13 @@ struct Grant {
 
 enum class AnswerStatus {
     ok,
-    bad_shape,  // not one row of so many fields
-    bad_field,  // null or in binary form
-    bad_number, // no node or moment in decimal digits, or none that there can be
-    other_node, // not what was asked for
-    bad_token,  // no uuid
-    bad_span,   // the lease ends before it begins, or is longer than was asked for
+    bad_shape,   // not one row of so many fields
+    bad_field,   // null or in binary form
+    bad_number,  // no node or moment in decimal digits, or none that there can be
+    other_node,  // not what was asked for
+    bad_token,   // no uuid
+    other_token, // not the one that was asked with
+    bad_span,    // the lease ends before it begins, or a new one is longer than was asked for
 };
 
 // Returns what is wrong, for a message.

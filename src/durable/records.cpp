@@ -48,7 +48,7 @@ void records_give_back(Records* shared, int place)
 // a record has. A session that is interrupted between the two dates writes again. Where that
 // happens most_attempts times, the record stays as it is: until the next one is written, a start of
 // the server takes the file for a copy.
-int records_put(const char* file, int place, Record* record)
+int records_put(const char* file, int place, Record* records, int count)
 {
     FileFacts before{}, after{};
     int result = 0;
@@ -58,8 +58,11 @@ int records_put(const char* file, int place, Record* record)
         if (result != 0) {
             return result;
         }
-        seal_record(record, before);
-        result = disk_write(file, static_cast<size_t>(place) * record_size, record, record_size);
+        for (int i = 0; i < count; i++) {
+            seal_record(&records[i], before);
+        }
+        result = disk_write(file, static_cast<size_t>(place) * record_size, records,
+                            static_cast<size_t>(count) * record_size);
         result = result != 0 ? result : disk_facts(file, &after);
         if (result != 0 || std::abs(after.modified_ns - before.modified_ns) <= record_lag_ns / 2) {
             return result;

@@ -37,8 +37,9 @@ void records_create(Records* shared);
 int records_take(Records* shared);
 void records_give_back(Records* shared, int place);
 
-// Seals `record` and writes it to `place`, without a flush. Returns 0 or an errno.
-int records_put(const char* file, int place, Record* record);
+// Seals `count` records and writes them to `place` and the next ones, without a flush. Returns 0 or
+// an errno.
+int records_put(const char* file, int place, Record* records, int count = 1);
 
 // Writes a record of the current era that `fill` fills with the body, and flushes it. Returns 0 or
 // an errno. Where the file was not this server's own, or there was none, all other records are

@@ -138,6 +138,11 @@ void add_leases(ReturnSetInfo* result)
         add_row(result, "last error of leases",
                 psprintf("%s: %s", moment_text(report.failed_us), report.failed));
     }
+    if (report.file_error != 0) {
+        errno = report.file_error;
+        add_row(result, "file of leases",
+                psprintf("cannot be written: %m; after a crash the server takes new leases"));
+    }
     for (int place = 0; place < max_leases; place++) {
         LeaseReport lease;
         if (report_lease(place, &lease)) {

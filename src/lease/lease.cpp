@@ -209,7 +209,7 @@ void lease_end_force()
     });
 }
 
-void lease_grant(Lease* lease, const Grant& grant)
+void lease_resume(Lease* lease, const Grant& grant, int64_t stamped_us)
 {
     locked(LW_EXCLUSIVE, [&] {
         Assert(lease->in_use && pg_atomic_read_u64(&lease->end_us) == 0);
@@ -218,11 +218,17 @@ void lease_grant(Lease* lease, const Grant& grant)
         lease->start_us = grant.start_us;
         lease->last_end_us = grant.end_us;
         lease->previous = grant.node;
+        lease->stamped_us = stamped_us;
         memcpy(lease->token, grant.token, sizeof lease->token);
         lease->trouble = Trouble::none;
         pg_write_barrier();
         pg_atomic_write_u64(&lease->end_us, static_cast<uint64_t>(grant.end_us));
     });
+}
+
+void lease_grant(Lease* lease, const Grant& grant, int64_t stamped_us)
+{
+    lease_resume(lease, grant, stamped_us);
     lease_note_answer();
     count(Counter::lease_grants);
 }
@@ -243,7 +249,7 @@ int64_t lease_close(Lease* lease)
 {
     return locked(LW_EXCLUSIVE, [&] {
         const auto end_us = static_cast<int64_t>(pg_atomic_exchange_u64(&lease->end_us, 0));
-        int64_t last_us = lease->start_us;
+        int64_t last_us = std::max(lease->start_us, std::min(lease->stamped_us + 1, end_us)) - 1;
         uint32_t count;
         Slot* slots = taken_slots(&count);
         for (uint32_t i = 0; i < count; i++) {

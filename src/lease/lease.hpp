@@ -32,6 +32,7 @@ struct Lease {
     pg_atomic_uint64 used_at; // Steady: when a session last asked for it
     int64_t start_us;
     int64_t last_end_us; // of the lease held last; when it was given back, if that was earlier
+    int64_t stamped_us;  // before its start, the server stamped no id after it
     uint32_t wanted;     // node, or any_node
     uint32_t max_node;   // that any_node may become
     uint32_t node;       // that is or was held
@@ -61,6 +62,7 @@ struct LeaseTable {
     int64_t failed_us;   // the last attempt that failed, and why
     Trouble failed;
     char failed_text[trouble_text_size];
+    int file_error; // errno: why lease_file.hpp does not keep the leases; 0: it does
     Lease leases[max_leases];
 };
 
@@ -144,10 +146,13 @@ inline bool leases_began(const HeldLease& lease)
 void lease_begin_force();
 // Opens all slots to everyone again.
 void lease_end_force();
-void lease_grant(Lease* lease, const Grant& grant);
+// `stamped_us`: before its start, the server stamped no id after it.
+void lease_grant(Lease* lease, const Grant& grant, int64_t stamped_us);
+// The same of one that the server had before its start.
+void lease_resume(Lease* lease, const Grant& grant, int64_t stamped_us);
 void lease_extend(Lease* lease, int64_t end_us);
 // Ends a lease here: no id is stamped any more. Returns the last moment that one was stamped in, or
-// the start.
+// one before the start.
 int64_t lease_close(Lease* lease);
 // Frees the entry of a lease that nobody wants any more.
 void lease_forget(Lease* lease);

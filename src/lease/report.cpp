@@ -26,11 +26,14 @@ const char* kind_of(Trouble trouble)
     case Trouble::in_use:
         return "Another holder has the node";
     case Trouble::refused:
+    case Trouble::used_token:
         return "The coordinator refused";
     case Trouble::nonsense:
         return "The coordinator gave an answer that is none";
     case Trouble::ended:
         return "The coordinator gave a lease that has ended by this server's clock";
+    case Trouble::ahead:
+        return "The coordinator gave a lease that begins too far ahead of this server's clock";
     case Trouble::failed:
     case Trouble::interrupted:
         return "The lease worker failed";
@@ -47,7 +50,8 @@ LeaseReasons reasons_of(Trouble trouble, const char* text)
 
 bool is_answer(Trouble trouble)
 {
-    return trouble == Trouble::in_use || trouble == Trouble::refused || trouble == Trouble::ended;
+    return trouble == Trouble::in_use || trouble == Trouble::refused || trouble == Trouble::ended ||
+           trouble == Trouble::ahead || trouble == Trouble::used_token;
 }
 
 } // namespace
@@ -162,6 +166,7 @@ CoordinatorReport report_coordinator()
         report.answered_us = table->answered_us;
         report.silent_us = table->silent_us;
         report.failed_us = table->failed_us;
+        report.file_error = table->file_error;
         strlcpy(text, table->failed_text, trouble_text_size);
         return table->failed;
     });

@@ -30,6 +30,7 @@ struct CoordinatorReport {
     int64_t silent_us;   // since when it does not answer; 0: it does
     int64_t failed_us;   // the last attempt that failed, and why, for this user; palloc'ed
     const char* failed;
+    int file_error; // errno: why leases are not kept for the next start; 0: they are
 };
 CoordinatorReport report_coordinator();
 

@@ -7,16 +7,14 @@
 // attempt: it is told to the sessions and tried again later. The lease worker never ends because of
 // it.
 #include "server/clock.hpp"
-#include "core/backoff.hpp"
 #include "server/messages.hpp"
-#include "settings/node.hpp"
+#include "lease/lease_file.hpp"
 #include "lease/report.hpp"
+#include "lease/worker_ask.hpp"
 #include "settings/lease_settings.hpp"
 #include "server/shared.hpp"
-#include "lease/worker.hpp"
 
 extern "C" {
-#include "common/pg_prng.h"
 #include "libpq/pqsignal.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -27,196 +25,18 @@ namespace flakeid {
 
 namespace {
 
-constexpr int64_t release_limit_us = 3 * us_per_s; // of all releases at a stop, together
 constexpr int64_t longest_sleep_us = 60 * us_per_s;
 constexpr int64_t idle_limit_us = 3600 * us_per_s; // an unused lease is given back
-constexpr int64_t patience_us = 3 * us_per_s;      // a node that was given back is free by then
 constexpr int64_t linger_us = us_per_s; // a connection is kept while something is due that soon
 
-// What the lease worker remembers of one lease.
-struct Care {
-    Attempts attempts;
-    bool refused;   // the coordinator said that it is not to be renewed
-    uint64_t words; // lease_words() at the last look
-};
-static_assert(is_plain<Care>);
-
 struct Main {
-    Coordinator coordinator;
-    Attempts connecting;
-    bool away;    // the log says so already
     bool serving; // leases are in force
+    bool read;    // what lease_file.hpp kept
     char* conninfo;
-    char* realm;          // that the leases are of
-    Steady patient_until; // till then a node in use is one just given back
-    Care cares[max_leases];
+    char* realm; // that the leases are of
 };
 static_assert(is_plain<Main>);
 Main self;
-
-double chance()
-{
-    return pg_prng_double(&pg_global_prng_state);
-}
-
-void plan_renewal(Care& care, int64_t end_us)
-{
-    const int64_t wait_us =
-        renewal_wait_us(lease_settings.ttl_s * us_per_s, end_us - wall_us(), chance());
-    care.attempts = {steady_now() + wait_us, 0};
-}
-
-// The log says it once.
-void note_away()
-{
-    if (!self.away && !worker_stopping) {
-        self.away = true;
-        log_away(self.coordinator.text);
-    }
-}
-
-// True with a connection. One line in the log for each change.
-bool connected()
-{
-    Coordinator& c = self.coordinator;
-    if (c.connection == nullptr && !worker_stopping && steady_now() < self.connecting.due) {
-        return false;
-    }
-    if (coordinator_connect(c)) {
-        self.connecting = Attempts{};
-        if (self.away) {
-            self.away = false;
-            log_back();
-        }
-        return true;
-    }
-    if (!worker_interrupted()) {
-        postpone(self.connecting, steady_now(), chance());
-        note_away();
-    }
-    return false;
-}
-
-// An attempt for a lease failed, as self.coordinator tells.
-void fail(Lease* lease, Care& care)
-{
-    const Coordinator& c = self.coordinator;
-    if (worker_interrupted()) {
-        care.attempts.due = steady_past;
-        return;
-    }
-    if (c.trouble == Trouble::in_use && steady_now() < self.patient_until) {
-        care.attempts.due = steady_now() + first_backoff_us;
-        return;
-    }
-    if (c.trouble == Trouble::away) {
-        note_away();
-    } else if (!lease_failing(lease)) {
-        log_no_lease(c.text);
-    }
-    lease_set_trouble(lease, c.trouble, c.text);
-    postpone_with(self.connecting, care.attempts, steady_now(), chance());
-}
-
-// Tells the coordinator the last moment of a lease that is closed; if that fails, the lease runs
-// out.
-bool release(const Lease* lease, int64_t last_us)
-{
-    return connected() && coordinator_release(self.coordinator, lease->token, last_us);
-}
-
-// A lease of any node asks first for the node that it had, so that a server keeps its generators.
-bool ask_for_grant(const Lease* lease, Grant* grant)
-{
-    Coordinator& c = self.coordinator;
-    const char* holder = server_name();
-    auto ask = [&](bool any, uint32_t node) {
-        return coordinator_acquire(c, lease_settings.realm, holder,
-                                   Wish{any, node, lease_settings.ttl_s}, grant);
-    };
-    if (lease->wanted != any_node) {
-        return ask(false, lease->wanted);
-    }
-    if (lease->previous != any_node) {
-        if (ask(false, lease->previous)) {
-            return true;
-        }
-        const bool soon = c.trouble == Trouble::in_use && steady_now() < self.patient_until;
-        if (soon || c.connection == nullptr) {
-            return false;
-        }
-    }
-    return ask(true, lease->max_node);
-}
-
-void acquire(Lease* lease, Care& care)
-{
-    Coordinator& c = self.coordinator;
-    Grant grant;
-    if (!connected() || !ask_for_grant(lease, &grant)) {
-        fail(lease, care);
-        return;
-    }
-    lease_grant(lease, grant);
-    care.refused = false;
-    if (wall_us() >= grant.end_us) {
-        (void)release(lease, lease_close(lease));
-        c.trouble = Trouble::ended;
-        snprintf(c.text, sizeof c.text, "it gave a lease until %s, and this server's clock says %s",
-                 moment_text(grant.end_us), moment_text(wall_us()));
-        fail(lease, care);
-        return;
-    }
-    plan_renewal(care, grant.end_us);
-    ereport(LOG, errmsg("node %u is leased to this server", grant.node),
-            errdetail("Coordinator \"%s\" gave it from %s on.", lease_settings.coordinator_name,
-                      moment_text(grant.start_us)));
-}
-
-void renew(Lease* lease, Care& care)
-{
-    Grant known;
-    known.node = lease->node;
-    known.start_us = lease->start_us;
-    known.end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
-    memcpy(known.token, lease->token, sizeof known.token);
-    int64_t end_us;
-    if (!connected() ||
-        !coordinator_renew(self.coordinator, known, lease_settings.ttl_s, &end_us)) {
-        care.refused = self.coordinator.trouble == Trouble::refused;
-        fail(lease, care);
-        return;
-    }
-    end_us = std::max(known.end_us, end_us);
-    lease_extend(lease, end_us);
-    plan_renewal(care, end_us);
-}
-
-void release_all()
-{
-    int64_t last_us[max_leases];
-    Lease* leases = shared_leases()->leases;
-    worker_stopping = true;
-    self.coordinator.stop = steady_now() + release_limit_us;
-    // First of all no id is made any more.
-    for (int i = 0; i < max_leases; i++) {
-        const bool held = leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0;
-        last_us[i] = held ? lease_close(&leases[i]) : 0;
-        self.cares[i] = Care{};
-    }
-    // After an error the others run out.
-    (void)survives([&] {
-        bool reached = true;
-        for (int i = 0; i < max_leases && reached; i++) {
-            reached = last_us[i] == 0 || release(&leases[i], last_us[i]) ||
-                      self.coordinator.connection != nullptr;
-        }
-    });
-    self.patient_until = steady_now() + patience_us;
-    coordinator_disconnect(self.coordinator);
-    self.coordinator.stop = steady_never;
-    worker_stopping = false;
-}
 
 // True when no session asked for the lease or drew under it for long. Sessions that draw all the
 // time ask only when its end has moved, so the words are looked at too.
@@ -235,7 +55,7 @@ bool renewal_due(const Care& care, Steady now)
 {
     const int64_t wait_us = care.attempts.due - now;
     return wait_us <= 0 ||
-           (self.coordinator.connection != nullptr && care.attempts.backoff_us == 0 &&
+           (asking.coordinator.connection != nullptr && care.attempts.backoff_us == 0 &&
             renews_early(lease_settings.ttl_s * us_per_s, wait_us));
 }
 
@@ -247,23 +67,24 @@ Steady attend(Lease* lease, Care& care)
     const bool idle = is_idle(lease, care);
     if (end_us == 0) {
         if (idle) {
+            lease_file_forget(static_cast<int>(lease - shared_leases()->leases));
             lease_forget(lease);
             return now + longest_sleep_us;
         }
         if (now >= care.attempts.due) {
             acquire(lease, care);
         }
-    } else if (wall_us() >= end_us || idle) {
+    } else if (wall_us() >= end_us || idle || begins_too_late(lease->start_us)) {
         const int64_t last_us = lease_close(lease);
         care.words = lease_words(lease); // nobody draws by that
-        if (!idle) {
+        if (wall_us() >= end_us) {
             ereport(LOG,
                     errmsg("the lease of node %u ended at %s", lease->node, moment_text(end_us)),
                     errdetail("%s.", lease_failing(lease) ? coordinator_text_of(lease)
                                                           : "This server was stopped, or its clock "
                                                             "was set"));
         }
-        (void)release(lease, last_us);
+        release(lease, last_us);
         care.refused = false;
         care.attempts.due = steady_past;
         return steady_past;
@@ -277,6 +98,31 @@ Steady attend(Lease* lease, Care& care)
     const int64_t left_us = std::max<int64_t>(new_end_us - wall_us(), 0);
     return care.refused ? steady_now() + left_us
                         : std::min(care.attempts.due, steady_now() + left_us);
+}
+
+// Goes on in the leases that the server had when it stopped, unless they have ended.
+void go_on()
+{
+    Lease* leases = shared_leases()->leases;
+    lease_file_read(self.realm);
+    for (int i = 0; i < max_leases; i++) {
+        const KeptLease& kept = lease_file_found(i);
+        const Grant grant = grant_of(kept);
+        const bool held = kept.length_s > 0 && grant.end_us > wall_us();
+        Lease* lease = held ? lease_want(kept.wanted, kept.max_node, true) : nullptr;
+        if (lease != nullptr && pg_atomic_read_u64(&lease->end_us) == 0) {
+            lease_resume(lease, grant, lease_file_stamped_us());
+            ereport(LOG, errmsg("this server goes on in its lease of node %u", grant.node),
+                    errdetail("It had the lease before it was started, until %s.",
+                              moment_text(grant.end_us)));
+        }
+    }
+    for (int i = 0; i < max_leases; i++) {
+        if (leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0) {
+            lease_file_keep(i, &leases[i]);
+            plan_renewal(asking.cares[i], leases[i].last_end_us);
+        }
+    }
 }
 
 void replace(char** kept, const char* text)
@@ -294,7 +140,7 @@ void take_settings()
     LeaseTable* table = shared_leases();
     const bool wanted = has_coordinator();
     if (self.serving && (!wanted || strcmp(self.realm, lease_settings.realm) != 0)) {
-        release_all();
+        release_all(false);
     }
     self.serving = false;
     if (!wanted) {
@@ -304,19 +150,20 @@ void take_settings()
     // Leases stay when the coordinator is reached in another way. Another coordinator, which does
     // not know them, lets them run out.
     if (self.conninfo != nullptr && strcmp(self.conninfo, lease_settings.coordinator) != 0) {
-        coordinator_disconnect(self.coordinator);
-        self.coordinator.has_address = false;
-        self.connecting = Attempts{};
-        self.away = false;
+        leave_coordinator();
     }
     replace(&self.realm, lease_settings.realm);
     replace(&self.conninfo, lease_settings.coordinator);
-    self.coordinator.conninfo = self.conninfo;
+    asking.coordinator.conninfo = self.conninfo;
     locked(LW_EXCLUSIVE, [&] {
         strlcpy(table->coordinator, lease_settings.coordinator_name, sizeof table->coordinator);
     });
     lease_begin_force();
     self.serving = true;
+    if (!self.read) {
+        go_on();
+        self.read = true;
+    }
 }
 
 // Looks at all leases once. Returns when the next look is due.
@@ -325,13 +172,13 @@ Steady attend_each()
     Steady next = steady_now() + (self.serving ? longest_sleep_us : us_per_s);
     for (int i = 0; i < max_leases && self.serving && !worker_interrupted(); i++) {
         Lease* lease = &shared_leases()->leases[i];
-        Care& care = self.cares[i];
+        Care& care = asking.cares[i];
         Steady due = steady_past;
         if (!lease->in_use) {
             continue;
         }
         if (!survives([&] { due = attend(lease, care); })) {
-            coordinator_disconnect(self.coordinator);
+            coordinator_disconnect(asking.coordinator);
             lease_set_trouble(lease, Trouble::failed, "an error, see the server's log");
             postpone(care.attempts, steady_now(), chance());
             due = care.attempts.due;
@@ -344,15 +191,23 @@ Steady attend_each()
 // Looks at all leases, and leaves the coordinator. Returns the same.
 Steady attend_all()
 {
-    const bool was_connected = self.coordinator.connection != nullptr;
+    const bool was_connected = asking.coordinator.connection != nullptr;
     Steady next = attend_each();
-    if (!was_connected && self.coordinator.connection != nullptr) {
+    if (!was_connected && asking.coordinator.connection != nullptr) {
         next = attend_each(); // now that there is a connection, earlier ones may be renewed too
     }
     if (next - steady_now() > linger_us) {
-        coordinator_disconnect(self.coordinator);
+        coordinator_disconnect(asking.coordinator);
     }
     return next;
+}
+
+// Returns when what could not be kept now is to be kept.
+Steady keep_leases()
+{
+    bool kept = false;
+    (void)survives([&] { kept = lease_file_write(); });
+    return kept ? steady_never : steady_now() + us_per_s;
 }
 
 } // namespace
@@ -371,16 +226,15 @@ void flakeid_lease_worker_main(Datum)
     if (!worker_attach()) {
         proc_exit(0);
     }
-    self.coordinator.waiter = &worker_waiter;
-    self.coordinator.stop = steady_never;
-    self.patient_until =
-        steady_now() + patience_us; // what a lease worker before this one gave back
+    asking.coordinator.waiter = &worker_waiter;
+    asking.coordinator.stop = steady_never;
+    be_patient(); // what a lease worker before this one gave back
     MemoryContext loop =
         AllocSetContextCreate(TopMemoryContext, "flakeid lease worker", ALLOCSET_DEFAULT_SIZES);
     MemoryContextSwitchTo(loop);
     bool good = survives(take_settings);
     while ((self.serving || !good) && !ShutdownRequestPending) {
-        const Steady next = attend_all();
+        const Steady next = std::min(attend_all(), keep_leases());
         if (!worker_interrupted()) {
             worker_sleep(next);
         }
@@ -394,7 +248,7 @@ void flakeid_lease_worker_main(Datum)
         MemoryContextReset(loop);
     }
     if (ShutdownRequestPending) {
-        release_all();
+        release_all(true);
     }
     proc_exit(0);
 }

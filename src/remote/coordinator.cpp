@@ -11,6 +11,7 @@ constexpr int64_t query_limit_us = 10 * s_us;
 constexpr int max_results = 3; // to one question: a row, its end, nothing more
 constexpr int max_columns = 4;
 constexpr char sqlstate_in_use[] = "55006";
+constexpr char sqlstate_used_token[] = "42710";
 
 bool trouble(Coordinator& c, Trouble why, const char* text)
 {
@@ -72,8 +73,12 @@ void keep_refusal(Coordinator& c, const PGresult* result)
     char text[2 * trouble_text_size];
     snprintf(text, sizeof text, "%s%s%s", message != nullptr ? message : "an error without a text",
              detail != nullptr ? ". " : "", detail != nullptr ? detail : "");
-    const bool in_use = state != nullptr && strcmp(state, sqlstate_in_use) == 0;
-    (void)trouble(c, in_use ? Trouble::in_use : Trouble::refused, text);
+    auto says = [&](const char* code) { return state != nullptr && strcmp(state, code) == 0; };
+    (void)trouble(c,
+                  says(sqlstate_in_use)       ? Trouble::in_use
+                  : says(sqlstate_used_token) ? Trouble::used_token
+                                              : Trouble::refused,
+                  text);
 }
 
 // Asks a question. Returns the row that answers it, which the caller clears; or nullptr, and sets
@@ -284,16 +289,18 @@ bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, 
 {
     char node[16];
     char length[24];
+    char token[token_text_size];
     constexpr char sql[] =
         "SELECT node, token, pg_catalog.date_part('epoch', lease_start)::pg_catalog.int8, "
         "pg_catalog.date_part('epoch', lease_end)::pg_catalog.int8 "
         "FROM flakeid.lease_acquire($1::pg_catalog.text, $2::pg_catalog.text, "
-        "$3::pg_catalog.interval, $4::pg_catalog.int4, $5::pg_catalog.int4)";
+        "$3::pg_catalog.interval, $4::pg_catalog.int4, $5::pg_catalog.int4, $6::pg_catalog.uuid)";
+    write_token(wish.token, token);
     snprintf(node, sizeof node, "%u", wish.node);
     snprintf(length, sizeof length, "%d s", wish.seconds);
-    const char* const values[] = {realm, holder, length, wish.any ? nullptr : node,
-                                  wish.any ? node : nullptr};
-    return check(c, ask(c, sql, 5, values),
+    const char* const values[] = {
+        realm, holder, length, wish.any ? nullptr : node, wish.any ? node : nullptr, token};
+    return check(c, ask(c, sql, 6, values),
                  [&](const Answer& answer) { return read_grant(answer, wish, grant); });
 }
 

@@ -1,5 +1,6 @@
 #include "settings/node.hpp"
 
+#include "core/answer.hpp"
 #include "server/extension.hpp"
 #include "settings/cluster.hpp"
 #include "server/guc.hpp"
@@ -235,8 +236,12 @@ NodeSpan configured_span(const Layout& layout)
 const char* server_name()
 {
     const HostName host = host_name();
-    return cluster_name[0] != '\0' ? psprintf("%s:%d %s", host.text, PostPortNumber, cluster_name)
-                                   : psprintf("%s:%d", host.text, PostPortNumber);
+    const char* full = cluster_name[0] != '\0'
+                           ? psprintf("%s:%d %s", host.text, PostPortNumber, cluster_name)
+                           : psprintf("%s:%d", host.text, PostPortNumber);
+    auto* name = static_cast<char*>(palloc(holder_name_size));
+    (void)plain_text(full, strlen(full), name, holder_name_size);
+    return name;
 }
 
 void require_granted(const Layout& layout, const char* name, const NodeSpan& span, int32_t node)

@@ -238,7 +238,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
     c.waiter = &waiter;
     c.conninfo = conninfo.c_str();
     c.stop = steady_never;
-    const Wish wish = {input.byte() % 2 == 0, 7, 60};
+    const Wish wish = {input.byte() % 2 == 0,
+                       7,
+                       60,
+                       {0x6f, 0x96, 0x19, 0xff, 0x8b, 0x86, 0xd0, 0x11, 0xb4, 0x2d, 0x00, 0xcf,
+                        0x4f, 0xc9, 0x64, 0xff},
+                       false};
     Grant grant{};
     bool held = false;
     while (!input.empty()) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,17 @@ using namespace flakeid;
 namespace {
 
 constexpr char token[] = "6f9619ff-8b86-D011-b42d-00cf4fc964ff";
-constexpr Wish node_7 = {false, 7, 60};
-constexpr Wish up_to_7 = {true, 7, 60};
+constexpr unsigned char bytes[] = {0x6f, 0x96, 0x19, 0xff, 0x8b, 0x86, 0xd0, 0x11,
+                                   0xb4, 0x2d, 0x00, 0xcf, 0x4f, 0xc9, 0x64, 0xff};
+
+Wish wish_of(bool any, bool again = false)
+{
+    Wish wish = {any, 7, 60, {}, again};
+    memcpy(wish.token, bytes, sizeof wish.token);
+    return wish;
+}
+const Wish node_7 = wish_of(false);
+const Wish up_to_7 = wish_of(true);
 
 AnswerStatus grant_status(std::vector<std::string> texts, const Wish& wish, Grant* grant = nullptr)
 {
@@ -56,6 +66,13 @@ TEST(Answer, GrantIsWhatWasAskedFor)
     EXPECT_EQ(grant_status({"7", token, end, start}, node_7), AnswerStatus::bad_span);
     EXPECT_EQ(grant_status({"7", token, start, start}, node_7), AnswerStatus::bad_span);
     EXPECT_EQ(grant_status({"7", token, start, "1700000062"}, node_7), AnswerStatus::bad_span);
+    EXPECT_EQ(grant_status({"7", token, start, "1700000062"}, wish_of(false, true)),
+              AnswerStatus::ok);
+    EXPECT_EQ(grant_status({"7", token, start, start}, wish_of(false, true)),
+              AnswerStatus::bad_span);
+    std::string other = token;
+    other.back() = '0';
+    EXPECT_EQ(grant_status({"7", other, start, end}, node_7), AnswerStatus::other_token);
 }
 
 TEST(Answer, NumbersAndTokensHaveOneForm)

@@ -97,5 +97,67 @@ my ($earliest) = $err =~ /The earliest comes free at (\S+ \S+?),/;
 is( $coordinator->safe_psql('postgres', "SELECT min(lease_end) = '$earliest' FROM flakeid.leases WHERE realm = 'hundred'"),
 	't', 'that says when one comes free');
 $gate->quit;
+
+# A lease belongs to the data directory: what starts there goes on in it, also while nobody answers.
+my @going = (generator('fixed', $coordinator, node => 900, conf => "restart_after_crash = on\n"),
+	generator('any', $coordinator, conf => "restart_after_crash = on\n"),
+	generator('preloaded', $coordinator, node => 901, conf => "restart_after_crash = on\nshared_preload_libraries = 'flakeid'\n"));
+my $draw = 'SELECT flake_next() FROM generate_series(1, 20000)';
+$coordinator->safe_psql('postgres', 'TRUNCATE ids');
+my %had;
+my $drawn = '';
+$drawn .= $_->safe_psql('postgres', $draw) . "\n" for @going;
+$had{ $_->name } = $_->safe_psql('postgres', 'SELECT flake_node(flake_next())') for @going;
+$coordinator->stop('immediate');
+for my $how ('kill -9 of all', 'an automatic restart', 'a fast restart')
+{
+	for my $server (@going)
+	{
+		my $name = $server->name;
+		if ($how eq 'kill -9 of all')
+		{
+			my @backends = split /\n/, $server->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+			$server->kill9;
+			kill 'KILL', @backends;
+			ok(wait_until(sub { !grep { kill 0, $_ } @backends }), "$name: $how");
+			$server->start;
+		}
+		elsif ($how eq 'an automatic restart')
+		{
+			my $killed = $server->background_psql('postgres', on_error_stop => 0);
+			my $pid = $killed->query_safe('SELECT pg_backend_pid()');
+			kill 'KILL', $pid;
+			ok(wait_until(sub { log_lines($server, 'all server processes terminated; reinitializing') > 0 }), "$name: $how");
+			$server->poll_query_until('postgres', 'SELECT true') or die "$name does not come back";
+			eval { $killed->quit };
+		}
+		else
+		{
+			$server->restart;
+			pass("$name: $how");
+		}
+		my ($code, $out, $err) = $server->psql('postgres', $draw);
+		is($code . $err, '0', "$name: ids at once after $how, without a coordinator");
+		$drawn .= "$out\n";
+		is($server->safe_psql('postgres', 'SELECT flake_node(flake_next())'), $had{$name}, 'in the node that it had');
+	}
+}
+$coordinator->start;
+add_ids($coordinator, $drawn =~ s/^\n//gmr);
+leases_hold($coordinator, 'goes on', 4 * 3 * 20_000);
+is($coordinator->safe_psql('postgres', "SELECT count(*) FROM flakeid.leases WHERE holder ~ ' (fixed|any|preloaded)\$'"), 3, 'one lease each');
+
+# A copy has none of it, while the server that it is of goes on.
+my $copy = PostgreSQL::Test::Cluster->new('copy');
+$going[0]->stop('immediate');
+PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $going[0]->data_dir, $copy->data_dir . '.new');
+rename $copy->data_dir . '.new', $copy->data_dir or die $!;
+unlink $copy->data_dir . '/postmaster.pid';
+$copy->append_conf('postgresql.conf', 'port = ' . $copy->port);
+$going[0]->start;
+$copy->start;
+is(error_of($going[0]), '', 'the server goes on');
+like(error_of($copy), qr/node 900 is not leased/, 'its copy does not');
+$_->stop('immediate') for @going, $copy;
 $coordinator->stop;
 done_testing();

@@ -9,6 +9,9 @@ use PostgreSQL::Test::Utils;
 use POSIX qw(_exit);
 use Time::HiRes qw(time);
 
+# A token in an answer becomes the one that was asked with.
+our $example = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
+
 # Answers of a name are functions of the question (functions, acquire, renew, release) and the number of
 # the question on this connection, that return bytes; undef hangs up, '' says nothing, and a second
 # value hangs up after the bytes.
@@ -77,7 +80,7 @@ sub good
 	my $now = int time;
 	return
 	    $question eq 'installed' ? row('1')
-	  : $question eq 'acquire' ? row($node // 5, '6f9619ff-8b86-d011-b42d-00cf4fc964ff', $now, $now + 3)
+	  : $question eq 'acquire' ? row($node // 5, $example, $now, $now + 3)
 	  : $question eq 'renew' ? row($now + 3)
 	  : row('2026-01-01 00:00:00+00');
 }
@@ -113,6 +116,7 @@ sub _serve
 		syswrite $client, 'N';
 	}
 	my $text = '';
+	my $asked = $example;
 	for (my $number = 0; ; )
 	{
 		my $says = $answers->{ slurp_file($self->{file}) };
@@ -126,12 +130,15 @@ sub _serve
 		my $body = _take($client, $length - 4);
 		return if $type eq 'X';
 		$text = $body if $type eq 'P';
+		($asked) = $body =~ /(\w{8}(?:-\w{4}){3}-\w{12})/ if $type eq 'B' && $text =~ /lease_acquire/;
 		next if $type ne 'S';
 		my ($question) = $text =~ /flakeid\.lease_(acquire|renew|release)/;
 		$question //= 'installed';
 		append_to_file($self->{log}, "$question\n");
 		$says = $answers->{ slurp_file($self->{file}) };
-		_say($client, $says->($question, $number++)) or return;
+		my ($bytes, $is_last) = $says->($question, $number++);
+		$bytes =~ s/\Q$example\E/$asked/g if defined $bytes;
+		_say($client, $bytes, $is_last) or return;
 	}
 	return;
 }

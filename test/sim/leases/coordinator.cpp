@@ -22,6 +22,13 @@ const typename Rows::mapped_type* find_row(const Rows& changed, const Rows& comm
     return at != committed.end() ? &at->second : nullptr;
 }
 
+Token token_of_key(const std::string& name)
+{
+    Token token{};
+    std::copy(name.begin(), name.end(), token.begin());
+    return token;
+}
+
 } // namespace
 
 void LeaseTables::apply(const LeaseTables& changes)
@@ -138,9 +145,13 @@ bool LeaseDatabase::is_changed(int transaction, const RowKey& key) const
 {
     const auto& [table, name, node] = key;
     const auto found = transactions_.find(transaction);
-    return found != transactions_.end() &&
-           (table == 'n' ? found->second.changes.nodes.count({name, node})
-                         : found->second.changes.realms.count(name)) != 0;
+    if (found == transactions_.end()) {
+        return false;
+    }
+    const LeaseTables& changes = found->second.changes;
+    return (table == 'n'   ? changes.nodes.count({name, node})
+            : table == 't' ? changes.history.count(token_of_key(name))
+                           : changes.realms.count(name)) != 0;
 }
 
 // A row that is inserted unless it is there. Waits for whoever inserts or changes it at the same
@@ -238,7 +249,7 @@ std::vector<int> LeaseDatabase::end(int transaction, bool commit)
 bool LeaseDatabase::makes(const Transaction& t) const
 {
     return t.step == Step::make_node || t.step == Step::make_nodes || t.step == Step::make_realm ||
-           t.step == Step::lock_settings;
+           t.step == Step::lock_settings || t.step == Step::make_lease;
 }
 
 // Whoever has the lock that a transaction waits for, or gets it before.
@@ -280,7 +291,9 @@ std::string LeaseDatabase::obstacle(int transaction) const
     const auto& [table, realm, node] = t.waits_for;
     const Lock& lock = locks_.at(t.waits_for);
     std::string text = makes(t) ? "to make " : "to lock ";
-    text += table == 'n' ? "node " + std::to_string(node) + " of " + realm : realm;
+    text += table == 'n'   ? "node " + std::to_string(node) + " of " + realm
+            : table == 't' ? "a lease"
+                           : realm;
     text += ", which has " + std::to_string(lock.holder);
     for (int id : lock.waiting) {
         text += ", " + std::to_string(id);

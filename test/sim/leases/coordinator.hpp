@@ -46,7 +46,8 @@ struct Question {
     Kind kind = functions;
     std::string realm;
     std::string holder;
-    Token token{}; // of the lease; of an acquire: that a new lease gets
+    Token token{};       // of the lease; of an acquire: that a new lease gets
+    bool chosen = false; // by the holder
     flakeid::AcquireWish wish{};
     bool has_moment = false; // known_end or last_stamp
     int64_t moment_us = 0;
@@ -73,6 +74,7 @@ struct HistoryRow {
     std::string holder;
     int64_t start_us = 0, end_us = 0, acquired_us = 0;
     bool released = false;
+    int64_t earlier_us = 0; // from when the node was free before it
 };
 
 using NodeKey = std::pair<std::string, int32_t>;
@@ -131,6 +133,8 @@ private:
         lock_realm,
         make_nodes,
         lock_first, // of those that are free
+        make_lease,
+        lock_again, // what was asked for before
         lock_lease,
         lock_revoked,
         lock_settings,
@@ -150,6 +154,8 @@ private:
         LeaseMoment moment{};
         flakeid::AcquireRange range{};
         int32_t node = 0;
+        flakeid::GrantDecision granted{};
+        int64_t earlier_us = 0;       // from when the granted node was free
         std::vector<int32_t> numbers; // to be made, or candidates
         size_t next = 0;
     };
@@ -171,6 +177,9 @@ private:
     void begin_statement(Transaction& t);
     void refuse(Transaction& t, LeaseRefusal refusal);
     void grant(Transaction& t);
+    void keep_lease(Transaction& t);
+    bool is_same_question(const Transaction& t) const;
+    void grant_again(Transaction& t);
     void renew(Transaction& t);
     void release(Transaction& t);
     void revoke(Transaction& t);

@@ -73,6 +73,7 @@ const char* lease_sqlstate(LeaseRefusal refusal)
     case LeaseRefusal::none:
         return "00000";
     case LeaseRefusal::no_holder:
+    case LeaseRefusal::bad_holder:
     case LeaseRefusal::no_realm:
     case LeaseRefusal::bad_length:
         return "22023";
@@ -85,11 +86,14 @@ const char* lease_sqlstate(LeaseRefusal refusal)
         return "53400";
     case LeaseRefusal::outside:
         return "22008";
+    case LeaseRefusal::used_token:
+        return "42710";
     case LeaseRefusal::rests:
     case LeaseRefusal::unknown:
     case LeaseRefusal::other_lease:
     case LeaseRefusal::ended:
     case LeaseRefusal::too_soon:
+    case LeaseRefusal::same_time:
         break;
     }
     return "55000";
@@ -104,6 +108,7 @@ int32_t lease_length_s(const LeaseRealm& realm, int64_t ttl_us)
 LeaseRefusal check_acquire_names(const AcquireWish& wish)
 {
     return !wish.named                              ? LeaseRefusal::no_holder
+           : wish.bad_name                          ? LeaseRefusal::bad_holder
            : wish.has_max_node && wish.max_node < 0 ? LeaseRefusal::bad_max_node
                                                     : LeaseRefusal::none;
 }
@@ -173,20 +178,34 @@ RenewDecision decide_renew(const LeaseRealm& realm, const LeaseMoment& moment,
     return {LeaseRefusal::none, std::max(end_us, this_second + length_s * s_us), claimed};
 }
 
+GrantDecision decide_again(const LeaseRealm& realm, const LeaseMoment& moment,
+                           const AgainQuestion& question)
+{
+    if (!question.same || !question.current || question.free_from_us <= moment.now_us) {
+        return {LeaseRefusal::used_token, 0, 0};
+    }
+    const RenewDecision renewed =
+        decide_renew(realm, moment, {question.ttl_us, false, 0, true, question.free_from_us});
+    return {renewed.refusal, question.start_us, renewed.end_us};
+}
+
 ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& moment,
                                const ReleaseQuestion& question)
 {
     if (question.released) {
-        return {LeaseRefusal::none, question.end_us, false};
+        return {LeaseRefusal::none, question.end_us, question.end_us, false};
     }
     if (question.has_last && question.last_us >= question.end_us &&
         (moment.rest_until_us == 0 ||
          question.last_us > moment.now_us + (realm.max_ttl_s + realm.max_skew_s) * s_us)) {
-        return {LeaseRefusal::outside, 0, false};
+        return {LeaseRefusal::outside, 0, 0, false};
     }
-    // Who does not know the last stamp keeps the node until the end.
-    const int64_t free_us = question.has_last ? next_second(question.last_us) : question.end_us;
-    return {LeaseRefusal::none, std::max(question.start_us, free_us), true};
+    // Who does not know the last stamp keeps the node until the end. A lease that was never used
+    // leaves the node as free as it was.
+    const int64_t free_us = !question.has_last                     ? question.end_us
+                            : question.last_us < question.start_us ? question.earlier_us
+                                                                   : next_second(question.last_us);
+    return {LeaseRefusal::none, free_us, std::max(question.start_us, free_us), true};
 }
 
 bool decide_revoke(const LeaseMoment& moment, int64_t free_from_us, int64_t* new_free_from_us)

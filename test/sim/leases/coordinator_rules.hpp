@@ -51,6 +51,7 @@ LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_
 enum class LeaseRefusal : unsigned char {
     none,
     no_holder,    // a holder without a name
+    bad_holder,   // one with a name that is too long, or not printable
     bad_max_node, // max_node below 0
     no_realm,
     bad_length,   // none, below 1 s, or above max_ttl
@@ -63,6 +64,8 @@ enum class LeaseRefusal : unsigned char {
     ended,        // before it was to be renewed
     too_soon,     // it ends too soon to be renewed while the coordinator rests
     outside,      // a last stamp that lies outside the lease
+    used_token,   // of another lease, or of one that has ended
+    same_time,    // the token was asked with at the same time
 };
 
 // The SQLSTATE that says so.
@@ -72,7 +75,8 @@ const char* lease_sqlstate(LeaseRefusal refusal);
 int32_t lease_length_s(const LeaseRealm& realm, int64_t ttl_us);
 
 struct AcquireWish {
-    bool named; // the holder has a name
+    bool named;    // the holder has a name
+    bool bad_name; // that nobody can read
     int64_t ttl_us;
     bool any; // any node; otherwise `node`
     int32_t node;
@@ -100,6 +104,17 @@ struct GrantDecision {
 };
 GrantDecision decide_grant(const LeaseMoment& moment, int64_t free_from_us, int32_t length_s);
 
+// What is asked again with a token that has a lease.
+struct AgainQuestion {
+    bool same;            // realm, holder and nodes are those of the lease
+    bool current;         // as in RenewQuestion
+    int64_t free_from_us; // of the node
+    int64_t start_us;     // of the lease
+    int64_t ttl_us;
+};
+GrantDecision decide_again(const LeaseRealm& realm, const LeaseMoment& moment,
+                           const AgainQuestion& question);
+
 struct RenewQuestion {
     int64_t ttl_us;
     bool has_known_end;
@@ -119,11 +134,13 @@ struct ReleaseQuestion {
     int64_t start_us, end_us; // of the lease
     bool released;
     bool has_last;
-    int64_t last_us; // moment of the last id
+    int64_t last_us;    // moment of the last id
+    int64_t earlier_us; // from when the node was free before the lease
 };
 struct ReleaseDecision {
     LeaseRefusal refusal;
     int64_t free_us; // the node is free from then on
+    int64_t end_us;  // of the lease
     bool changes;    // false: it was given back before
 };
 ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& moment,
@@ -132,8 +149,8 @@ ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& momen
 // A superuser says that the holder is gone. False when the node is free.
 bool decide_revoke(const LeaseMoment& moment, int64_t free_from_us, int64_t* new_free_from_us);
 
-static_assert(
-    is_plain<LeaseRealm, LeaseClock, LeaseMoment, LeaseClockRead, AcquireWish, AcquireRange,
-             GrantDecision, RenewQuestion, RenewDecision, ReleaseQuestion, ReleaseDecision>);
+static_assert(is_plain<LeaseRealm, LeaseClock, LeaseMoment, LeaseClockRead, AcquireWish,
+                       AcquireRange, GrantDecision, AgainQuestion, RenewQuestion, RenewDecision,
+                       ReleaseQuestion, ReleaseDecision>);
 
 } // namespace flakeid

@@ -37,6 +37,14 @@ void LeaseDatabase::begin_statement(Transaction& t)
         if (!begin_leases(t, q.realm)) {
             return refuse(t, LeaseRefusal::no_realm);
         }
+        if (lease_length_s(t.realm, q.wish.ttl_us) == 0) {
+            return refuse(t, LeaseRefusal::bad_length);
+        }
+        if (const HistoryRow* lease = q.chosen ? find_lease(t, q.token) : nullptr) {
+            t.node = lease->node;
+            t.step = Step::lock_again;
+            return;
+        }
         t.range = decide_range(t.realm, t.moment, q.wish);
         if (t.range.refusal != LeaseRefusal::none) {
             return refuse(t, t.range.refusal);
@@ -155,6 +163,33 @@ bool LeaseDatabase::advance(int id, Transaction& t)
             refuse(t, LeaseRefusal::all_leased);
         }
         return true;
+    case Step::make_lease: {
+        const bool exists = find_lease(t, t.question.token) != nullptr;
+        const Token& token = t.question.token;
+        if (!make(id, {'t', std::string(token.begin(), token.end()), 0}, exists)) {
+            return false;
+        }
+        if (exists) {
+            refuse(t, LeaseRefusal::same_time);
+        } else {
+            keep_lease(t);
+        }
+        return true;
+    }
+    case Step::lock_again: {
+        const NodeRow* row = find_node(t, {realm, t.node});
+        const bool mine = row != nullptr && row->leased && row->token == t.question.token;
+        if (t.attempt == 0 && (!mine || !is_same_question(t))) {
+            refuse(t, LeaseRefusal::used_token);
+            return true;
+        }
+        t.attempt = 1;
+        if (!lock(id, node_key, false)) {
+            return false;
+        }
+        grant_again(t);
+        return true;
+    }
     case Step::make_realm: {
         const bool exists = find_realm(t, realm) != nullptr;
         if (!make(id, realm_key, exists)) {
@@ -264,18 +299,25 @@ bool LeaseDatabase::advance(int id, Transaction& t)
 void LeaseDatabase::grant(Transaction& t)
 {
     const Question& q = t.question;
-    const GrantDecision decision =
-        decide_grant(t.moment, find_node(t, {q.realm, t.node})->free_from_us, t.range.length_s);
-    if (decision.refusal != LeaseRefusal::none) {
-        return refuse(t, decision.refusal);
+    t.earlier_us = find_node(t, {q.realm, t.node})->free_from_us;
+    t.granted = decide_grant(t.moment, t.earlier_us, t.range.length_s);
+    if (t.granted.refusal != LeaseRefusal::none) {
+        return refuse(t, t.granted.refusal);
     }
-    t.changes.nodes[{q.realm, t.node}] = {decision.end_us, true, q.token};
+    t.changes.nodes[{q.realm, t.node}] = {t.granted.end_us, true, q.token};
+    t.step = Step::make_lease;
+}
+
+void LeaseDatabase::keep_lease(Transaction& t)
+{
+    const Question& q = t.question;
+    const GrantDecision& decision = t.granted;
     t.changes.history[q.token] = {q.realm,         t.node,          q.holder, decision.start_us,
-                                  decision.end_us, t.moment.now_us, false};
+                                  decision.end_us, t.moment.now_us, false,    t.earlier_us};
     using Row = std::tuple<int64_t, int64_t, Token>;
     std::vector<Row> of_node;
     auto see = [&](const Token& token, const HistoryRow& row) {
-        if (row.realm == q.realm && row.node == t.node) {
+        if (row.realm == q.realm && row.node == t.node && token != q.token) {
             of_node.emplace_back(row.start_us, row.acquired_us, token);
         }
     };
@@ -288,9 +330,40 @@ void LeaseDatabase::grant(Transaction& t)
         see(token, row);
     }
     std::sort(of_node.begin(), of_node.end(), std::greater<Row>());
-    for (size_t i = history_length; i < of_node.size(); i++) {
+    for (size_t i = history_length - 1; i < of_node.size(); i++) {
         t.changes.history[std::get<2>(of_node[i])] = HistoryRow{};
     }
+    t.reply = {LeaseRefusal::none, t.node, q.token, decision.start_us, decision.end_us, true};
+    t.step = Step::done;
+}
+
+bool LeaseDatabase::is_same_question(const Transaction& t) const
+{
+    const Question& q = t.question;
+    const HistoryRow& lease = *find_lease(t, q.token);
+    return lease.realm == q.realm && lease.holder == q.holder &&
+           (q.wish.any || q.wish.node == lease.node) &&
+           (!q.wish.has_max_node || q.wish.max_node >= lease.node);
+}
+
+// The node's row is locked.
+void LeaseDatabase::grant_again(Transaction& t)
+{
+    const Question& q = t.question;
+    NodeRow node = *find_node(t, {q.realm, t.node});
+    const HistoryRow* found = find_lease(t, q.token);
+    const bool current =
+        found != nullptr && !found->released && node.leased && node.token == q.token;
+    const GrantDecision decision = decide_again(
+        t.realm, t.moment,
+        {true, current, node.free_from_us, current ? found->start_us : 0, q.wish.ttl_us});
+    if (decision.refusal != LeaseRefusal::none) {
+        return refuse(t, decision.refusal);
+    }
+    HistoryRow lease = *found;
+    node.free_from_us = lease.end_us = decision.end_us;
+    t.changes.nodes[{q.realm, t.node}] = node;
+    t.changes.history[q.token] = lease;
     t.reply = {LeaseRefusal::none, t.node, q.token, decision.start_us, decision.end_us, true};
     t.step = Step::done;
 }
@@ -334,9 +407,9 @@ void LeaseDatabase::release(Transaction& t)
         lease.start_us = INT64_MIN;
         lease.end_us = INT64_MAX;
     }
-    const ReleaseDecision decision =
-        decide_release(t.realm, t.moment,
-                       {lease.start_us, lease.end_us, lease.released, q.has_moment, q.moment_us});
+    const ReleaseDecision decision = decide_release(t.realm, t.moment,
+                                                    {lease.start_us, lease.end_us, lease.released,
+                                                     q.has_moment, q.moment_us, lease.earlier_us});
     if (decision.refusal != LeaseRefusal::none) {
         return refuse(t, decision.refusal);
     }
@@ -346,11 +419,11 @@ void LeaseDatabase::release(Transaction& t)
             node.free_from_us = decision.free_us;
             t.changes.nodes[{q.realm, t.node}] = node;
         }
-        lease.end_us = decision.free_us;
+        lease.end_us = decision.end_us;
         lease.released = true;
         t.changes.history[q.token] = lease;
     }
-    t.reply.end_us = decision.free_us;
+    t.reply.end_us = decision.end_us;
     t.step = Step::done;
 }
 

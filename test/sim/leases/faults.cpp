@@ -15,6 +15,7 @@ Faults faults;
 namespace {
 
 Reached crash_happened('X', "a server crashed");
+Reached copy_happened('c', "a directory was copied or put back");
 Reached stop_happened('F', "a server was stopped");
 Reached still_happened('P', "a server stood still");
 Reached clock_happened('K', "a clock was set");
@@ -143,6 +144,38 @@ void step_crash()
         crash_happened();
         crash_member(number, chance.below(chance.one_in(2) ? 500 * ms : 30 * second), false);
     }
+    pass(4 * second);
+}
+
+// A copy goes on beside the server that it is of; one that was kept comes back in place of it.
+void step_copy()
+{
+    static Directory kept[most_servers];
+    static uint64_t of_seed;
+    if (of_seed != world.seed) {
+        of_seed = world.seed;
+        std::fill(std::begin(kept), std::end(kept), Directory{});
+    }
+    const int from = any_member();
+    const int to = any_member();
+    if (!runs(from) || !runs(to)) {
+        return;
+    }
+    if (kept[from].files.empty() || chance.one_in(3)) {
+        kept[from] = crashed(servers[from]);
+        pass(20 * second);
+    }
+    if (!runs(from) || !runs(to)) {
+        return;
+    }
+    copy_happened();
+    const Directory& source = from == to || chance.one_in(3) ? kept[from] : crashed(servers[from]);
+    Directory directory = chance.one_in(2)
+                              ? copied(servers[to], source)
+                              : synchronised(servers[to], servers[to].now, source, true);
+    directory.timeline += chance.one_in(3) ? 1 : 0;
+    note("server %lld gets a directory of server %lld", to, from);
+    replace_member(to, directory);
     pass(4 * second);
 }
 
@@ -414,6 +447,7 @@ const std::vector<StepKind> lease_steps = {
     {"all is well", 0, 6, step_all_is_well},
     {"a server crashes", 'X', 15, step_crash},
     {"a server is stopped", 'F', 15, step_stop},
+    {"a directory is copied", 'c', 10, step_copy},
     {"a server stands still", 'P', 10, step_stand_still},
     {"a clock is set", 'K', 15, step_clock},
     {"a reload", 'R', 10, step_reload},

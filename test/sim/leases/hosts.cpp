@@ -81,7 +81,8 @@ Question question_of(const std::string& sql, const std::vector<Value>& values)
         q.wish.node = atoi(values[3].text.c_str());
         q.wish.has_max_node = !values[4].null;
         q.wish.max_node = atoi(values[4].text.c_str());
-        q.token = new_token();
+        q.chosen = !values[5].null;
+        q.token = q.chosen ? token_of(values[5].text) : new_token();
     } else if (says(sql, "flakeid.lease_renew(")) {
         q.kind = Question::renew;
         q.token = token_of(values[0].text);
@@ -119,6 +120,8 @@ const char* reason_of(LeaseRefusal refusal)
     case LeaseRefusal::other_lease:
     case LeaseRefusal::ended:
         return "the lease has ended";
+    case LeaseRefusal::used_token:
+        return "the token is that of another lease";
     case LeaseRefusal::too_soon:
         return "the coordinator rests, and the lease ends too soon";
     default:

@@ -25,6 +25,7 @@ Reached further_drawn('G', "an id of a further node of a span");
 namespace {
 
 uint64_t next_machine;
+int next_directory;
 
 PROCESS_LOCAL int my_configuration = 0;
 
@@ -219,6 +220,7 @@ void make_member(int number, bool any, int32_t node, int32_t further, bool prelo
     members[number].any = any;
     members[number].node = node;
     members[number].further = further;
+    members[number].directory = ++next_directory;
     // Moments of the steady clock have an arbitrary zero.
     s.booted_us = true_us - chance.below(chance.one_in(2) ? minute : 2592000 * second);
     s.number = number;
@@ -242,8 +244,28 @@ void set_clock(Server& server, int64_t ahead_us)
 void crash_member(int number, int64_t down_us, bool harmless)
 {
     note("server %lld crashes", number);
-    members[number].crashed = true;
-    end_member(number, crashed(servers[number]), down_us, harmless);
+    Member& member = members[number];
+    Directory directory = crashed(servers[number]);
+    if (!harmless && chance.one_in(3)) {
+        note("and its machine");
+        lose_power(directory);
+    }
+    for (const auto& [name, file] : directory.files) {
+        member.torn = member.torn || file.other_date;
+    }
+    member.crashed = true;
+    member.crashed_us = true_us;
+    end_member(number, directory, down_us, harmless);
+}
+
+void replace_member(int number, const Directory& directory)
+{
+    Member& member = members[number];
+    note("server %lld gets another directory", number);
+    member.directory = ++next_directory;
+    member.crashed = member.moved = true;
+    member.crashed_us = true_us;
+    end_member(number, directory, chance.below(5 * second), false);
 }
 
 void begin_stop(int number, bool harmless)
@@ -276,7 +298,7 @@ void attend_stop(int number)
     }
     if (!alive) {
         note("server %lld has stopped", number);
-        member.stopping = member.crashed = false;
+        member.stopping = member.crashed = member.torn = false;
         end_member(number, replayed(s, s.inserted),
                    chance.below(chance.one_in(4) ? minute : 2 * second), member.harmless);
     }

@@ -27,6 +27,10 @@ struct Member {
     int64_t still_until = 0; // it, or its lease worker, stands still
     bool harmless = false;   // it was only started again
     bool crashed = false;    // in its last life
+    int64_t crashed_us = 0;
+    bool torn = false;  // its files do not tell that they are its own, by how it stopped
+    bool moved = false; // another directory took the place of its own
+    int directory = 0;  // a number of its own for each
     DrawingSession sessions[most_sessions];
 };
 extern Member members[most_servers]; // the first member_count of them
@@ -45,6 +49,9 @@ void reload_member(int number);
 
 // `harmless`: nothing else goes wrong. It comes up again by itself.
 void crash_member(int number, int64_t down_us, bool harmless);
+
+// It stops, and starts on another directory.
+void replace_member(int number, const Directory& directory);
 
 // Sessions leave, then the lease worker gives back what it has, then it comes up again.
 void begin_stop(int number, bool harmless);

@@ -5,6 +5,7 @@
 #include "lease/report.hpp"
 #include "lease/worker.hpp"
 #include "leases/faults.hpp"
+#include "leases/life.hpp"
 #include "leases/members.hpp"
 #include "map.hpp"
 #include "settings/lease_settings.hpp"
@@ -31,9 +32,13 @@ struct Told {
     bool left = false;                // the settings name no coordinator any more
     int64_t length_us = 0;            // as the last question asked
     int64_t answered_us = 0;          // true time
-    bool short_of = false; // the answer gave less than was asked for, by the server's clock
+    bool short_of = false;       // the answer gave less than was asked for, by the server's clock
+    int directory = 0;           // of the server
+    int64_t given_back_us = 0;   // true time
+    int64_t lasted_until_us = 0; // its end before
+    int64_t earlier_end_us = 0;  // before the last answer
 };
-std::map<std::string, Told> leases;             // by token
+std::map<std::string, Told> leases;             // by token, and a number where that was used again
 std::map<uint32_t, std::vector<Told*>> of_node; // the latest is the last
 std::map<uint32_t, bool> overlapped;            // two leases of a node did
 
@@ -112,14 +117,17 @@ void check_renewal(const Told& lease, int64_t length_us)
 void note_answer(Told& lease, int64_t length_us, int64_t end_us)
 {
     lease.length_us = length_us;
+    lease.earlier_end_us = lease.end_us;
     lease.answered_us = true_us;
+    lease.life = here().life;
     lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
 }
 
 // Outside a stop and new settings, what is in use and has time left is kept.
 void check_release(const Told& lease)
 {
-    if (!flakeid::worker_stopping && !lease.given_back && !world.has('K') &&
+    const bool ahead = lease.start_us > wall_clock(here()) + 5 * second;
+    if (!flakeid::worker_stopping && !lease.given_back && !world.has('K') && !ahead &&
         lease.end_us > wall_clock(here()) && true_us - lease.used_us < unused_us - minute) {
         tell("node %u, until %.3f", lease.node, seconds_of(lease.end_us));
         broken("a lease is given back that is in use");
@@ -142,7 +150,9 @@ void check_overlap(const Told& a)
     for (const Told* other : of_node[a.node]) {
         const Told& b = *other;
         const bool moved = a.server == b.server && a.realm != b.realm; // it stopped using the other
-        if (other != &a && !moved && a.start_us < b.end_us && b.start_us < a.end_us) {
+        const bool share =
+            std::max(a.start_us, b.start_us) < std::min(a.end_us, b.end_us); // not so of empty ones
+        if (other != &a && !moved && share) {
             tell("node %u: server %d has it [%.3f, %.3f), server %d [%.3f, %.3f)", a.node, a.server,
                  seconds_of(a.start_us), seconds_of(a.end_us), b.server, seconds_of(b.start_us),
                  seconds_of(b.end_us));
@@ -184,6 +194,7 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     }
     const auto found = leases.find(values[0].text);
     if (found == leases.end()) {
+        tell("server %d, token %s", here().number, values[0].text.c_str());
         broken_for_good("a lease is given back that nobody had");
     }
     Told& lease = found->second;
@@ -201,6 +212,8 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     }
     const int64_t end_us = (last_us / second + 1) * second;
     lease.given_back = true;
+    lease.given_back_us = true_us;
+    lease.lasted_until_us = lease.end_us;
     lease.end_us = std::min(lease.end_us, std::max(lease.start_us, end_us));
     note("gives node %lld back at %lld", lease.node, last_us - true_epoch_us);
 }
@@ -214,17 +227,32 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
     if (says(sql, "lease_acquire(")) {
         const std::string& token = fields[1];
         const auto node = static_cast<uint32_t>(atoi(fields[0].c_str()));
-        const bool is_new = leases.count(token) == 0;
-        Told& lease = leases[token];
-        lease = {
-            values[0].text, node, here().number, here().life, us_of(fields[2]), us_of(fields[3]),
-            false,          0};
-        lease.told_us = true_us;
-        note_answer(lease, us_of(values[2].text), lease.end_us);
-        refusals.erase({here().number, node});
-        if (is_new) {
-            of_node[node].push_back(&lease);
+        const auto known = leases.find(token);
+        if (known != leases.end() && known->second.given_back) {
+            broken("a lease is asked for again that was given back");
         }
+        const bool is_new = known == leases.end() || known->second.node != node ||
+                            known->second.start_us != us_of(fields[2]);
+        if (known != leases.end() && is_new) {
+            // The coordinator has lost the first lease.
+            auto first = leases.extract(known);
+            first.key() += "#" + std::to_string(leases.size());
+            leases.insert(std::move(first));
+        }
+        Told& lease = leases[token];
+        const int64_t end_us = us_of(fields[3]);
+        if (is_new) {
+            lease = {values[0].text,   node,   here().number, here().life,
+                     us_of(fields[2]), end_us, false,         0};
+            lease.told_us = true_us;
+            lease.directory = members[here().number].directory;
+            of_node[node].push_back(&lease);
+        } else if (end_us < lease.end_us) {
+            broken("a lease that was asked for again ends earlier");
+        }
+        note_answer(lease, us_of(values[2].text), end_us);
+        lease.end_us = std::max(lease.end_us, end_us);
+        refusals.erase({here().number, node});
         note("has node %lld from %lld to %lld", node, us_of(fields[2]) - true_epoch_us,
              us_of(fields[3]) - true_epoch_us);
         check_overlap(lease);
@@ -298,8 +326,12 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
     const std::vector<Told*>& told = of_node[g.node];
     for (auto at = told.rbegin(); at != told.rend() && !inside; ++at) {
         Told& lease = **at;
-        if (lease.server == here().number && lease.start_us <= from_us &&
-            from_us + g.layout.tick_us <= lease.end_us) {
+        const bool mine =
+            lease.server == here().number && lease.directory == members[here().number].directory;
+        if (mine && lease.given_back && began_us > lease.given_back_us) {
+            continue;
+        }
+        if (mine && lease.start_us <= from_us && from_us + g.layout.tick_us <= lease.end_us) {
             inside = true;
             lease.issued_us = std::max(lease.issued_us, from_us);
             lease.used_us = true_us;
@@ -424,13 +456,27 @@ bool holds_unused(int server, int64_t since_us)
     });
 }
 
-bool is_its_own(int server, uint32_t node)
+bool goes_on_in_lease(int server)
+{
+    const Member& member = members[server];
+    const int64_t now_us = wall_clock(servers[server]);
+    return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
+        const Told& lease = one.second;
+        const bool old = lease.answered_us < member.crashed_us - 5 * second;
+        const int64_t end_us = old ? lease.end_us : lease.earlier_end_us;
+        return lease.server == server && lease.directory == member.directory && !lease.given_back &&
+               lease.told_us < member.crashed_us - 5 * second &&
+               (member.any || lease.node == static_cast<uint32_t>(member.node)) &&
+               lease.start_us < now_us && end_us > now_us + second;
+    });
+}
+
+bool gave_back(int server, uint32_t node)
 {
     const std::vector<Told*>& told = of_node[node];
     return std::any_of(told.begin(), told.end(), [&](const Told* lease) {
-        return lease->server == server && lease->life == servers[server].life &&
-               !lease->given_back && lease->end_us > wall_clock(servers[server]) &&
-               lease->told_us < true_us - 10 * second;
+        return lease->server == server && lease->given_back &&
+               lease->lasted_until_us > host_wall_us(host()) - calm_bound_us;
     });
 }
 

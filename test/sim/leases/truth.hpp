@@ -24,6 +24,12 @@ void settings_are_read();
 // An id was handed out by the process that runs, by a draw that began then.
 void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int64_t began_us);
 
+// A lease that the server had for a while when it crashed, and that lasts.
+bool goes_on_in_lease(int server);
+
+// It said that it gives the node back, before the lease ended, and may not have been heard.
+bool gave_back(int server, uint32_t node);
+
 // True when this server ever made one.
 bool made_ids(const Server& server);
 
@@ -32,9 +38,6 @@ void look_at_status();
 
 // A lease that the server holds, though nobody has used it or asked for it since then.
 bool holds_unused(int server, int64_t since_us);
-
-// The lease was given to this life of the server a while ago, and not given back.
-bool is_its_own(int server, uint32_t node);
 
 // A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.
 void mark_is_answered(int64_t mark, bool all_ended);

@@ -37,6 +37,7 @@ struct Worker {
     Process* process = nullptr;
     bool registered = false; // from the start
     bool closed = false;     // the server stops, and starts none
+    int64_t began_us = 0;
 };
 Worker workers[most_servers];
 
@@ -57,7 +58,13 @@ Process* lease_worker(Server& server)
 
 void start_worker(Server& server, int64_t at)
 {
+    workers[server.number].began_us = at;
     workers[server.number].process = &spawn(server, "lease worker", worker, server.image, at);
+}
+
+int64_t worker_began(Server& server)
+{
+    return workers[server.number].began_us;
 }
 
 bool worker_is_registered(const Server& server)

@@ -9,6 +9,7 @@ namespace sim {
 
 // nullptr: there is none.
 Process* lease_worker(Server& server);
+int64_t worker_began(Server& server); // true time
 void start_worker(Server& server, int64_t at);
 // The library asked for it while it was preloaded.
 bool worker_is_registered(const Server& server);

@@ -19,6 +19,7 @@ constexpr char slow = 'V';
 
 const std::vector<Feature> features = {
     {'X', "servers crash"},
+    {'c', "directories are copied and put back"},
     {'F', "servers are stopped and started"},
     {'P', "servers stand still"},
     {'K', "clocks of servers are set"},
@@ -114,7 +115,7 @@ void make_world(uint64_t seed, const char* letters, int)
     lives.clear();
     set_backs = polls = 0;
     on_log = [](Server& server, const char* message) {
-        if (made_ids(server)) {
+        if (made_ids(server) && !members[server.number].moved) {
             no_false_alarm(server, message);
         }
     };

@@ -43,7 +43,7 @@ volatile int64_t* clock_us;
 int64_t acquired_us; // when a lease was asked for last
 Random dice;
 int64_t table_ns; // that the tables took
-int calls, waits, refusals[16], circles;
+int calls, waits, refusals[32], circles;
 std::map<Token, std::string> real; // token of the tables -> of the server
 std::vector<Token> known;          // that were given, also by transactions that did not commit
 std::string conninfo;
@@ -278,11 +278,32 @@ int64_t any_moment(const Token& token)
     return dice.one_in(4) ? (near + off) / s_us * s_us : near + off;
 }
 
+// What a token was asked for before, in most cases, or something else with it.
+void ask_again(Question& q)
+{
+    const Session& other = session[dice.below(sessions)];
+    const bool in_flight =
+        other.transaction != 0 && other.question.kind == Question::acquire && other.question.chosen;
+    q.token = in_flight ? other.question.token : any_token();
+    const auto found = database.tables.history.find(q.token);
+    if (found != database.tables.history.end() && !dice.one_in(5)) {
+        q.realm = found->second.realm;
+        q.holder = found->second.holder;
+        q.wish.named = true;
+        q.wish.bad_name = false;
+        q.wish.node = found->second.node;
+    }
+}
+
 Question any_question()
 {
     Question q;
     q.realm = dice.one_in(4) ? "a" : dice.one_in(40) ? "none" : "default";
     q.holder = dice.one_in(60) ? "" : "h" + std::to_string(dice.below(3));
+    if (dice.one_in(60)) {
+        q.holder = dice.one_in(2) ? std::string(256, 'h') : "h\n0";
+        q.wish.bad_name = true;
+    }
     q.wish.named = !q.holder.empty();
     q.wish.ttl_us = dice.one_in(25)  ? -1
                     : dice.one_in(8) ? dice.between(0, 70 * s_us)
@@ -300,6 +321,13 @@ Question any_question()
         q.kind = Question::acquire;
         const uint64_t number = static_cast<uint64_t>(calls) + 1000;
         memcpy(q.token.data(), &number, sizeof number);
+        q.chosen = dice.one_in(2);
+        if (q.chosen && dice.one_in(2)) {
+            ask_again(q);
+        }
+        if (q.chosen && real.count(q.token) == 0) {
+            real[q.token] = "00000000-0000-4000-8000-" + std::to_string(100000000000 + number);
+        }
     } else if (kind < 68) {
         q.kind = Question::renew;
     } else if (kind < 90) {
@@ -428,7 +456,8 @@ void compare_rows()
     take("SELECT 'node', realm, node, '*' || token, CASE WHEN isfinite(free_from) THEN " +
          in_us("free_from") + " END FROM flakeid.lease_node");
     take("SELECT 'lease', '*' || token, realm, node, holder, " + in_us("lease_start") + ", " +
-         in_us("lease_end") + ", released_at IS NOT NULL FROM flakeid.lease_history");
+         in_us("lease_end") + ", released_at IS NOT NULL, CASE WHEN isfinite(earlier_end) THEN " +
+         in_us("earlier_end") + " END FROM flakeid.lease_history");
     take("SELECT 'clock', lease_clock, lease_rest, lease_hold FROM flakeid.state");
     for (const auto& [name, r] : database.tables.realms) {
         expected.insert("realm|" + name + "|" + std::to_string(r.nodes) + "|" +
@@ -441,7 +470,8 @@ void compare_rows()
     for (const auto& [token, row] : database.tables.history) {
         expected.insert("lease|" + token_number(token) + "|" + row.realm + "|" +
                         std::to_string(row.node) + "|" + row.holder + "|" + us(row.start_us) + "|" +
-                        us(row.end_us) + "|" + (row.released ? "t" : "f"));
+                        us(row.end_us) + "|" + (row.released ? "t" : "f") + "|" +
+                        us(row.earlier_us));
     }
     expected.insert("clock|" + us(database.clock.clock_us) + "|" + us(database.clock.rest_us) +
                     "|" + us(database.clock.hold_s));
@@ -554,7 +584,7 @@ int main(int argc, char** argv)
            1e-9 * static_cast<double>(table_ns));
     printf("%d calls agree: %d answered, %d waited, %d in a circle", calls, refusals[0], waits,
            circles);
-    for (int i = 1; i <= static_cast<int>(LeaseRefusal::outside); i++) {
+    for (int i = 1; i <= static_cast<int>(LeaseRefusal::same_time); i++) {
         printf(", %d \"%s\"", refusals[i], words_of(static_cast<LeaseRefusal>(i)));
     }
     printf("\n");

@@ -37,7 +37,8 @@ std::string sql_of(const Question& q, const std::string& token)
     case Question::acquire:
         return "SELECT node, token, " + in_us("lease_start") + ", " + in_us("lease_end") +
                " FROM flakeid.lease_acquire('" + q.realm + "', '" + q.holder + "', " +
-               interval(q.wish.ttl_us) + ", " + node + ", " + top + ")";
+               interval(q.wish.ttl_us) + ", " + node + ", " + top + ", " +
+               (q.chosen ? "'" + token + "'" : "NULL") + ")";
     case Question::renew:
         return "SELECT " + in_us("flakeid.lease_renew('" + token + "', " + interval(q.wish.ttl_us) +
                                  ", " + moment(q.has_moment, q.moment_us) + ")");
@@ -73,6 +74,8 @@ const char* words_of(LeaseRefusal refusal)
         break;
     case LeaseRefusal::no_holder:
         return "needs the name of its holder";
+    case LeaseRefusal::bad_holder:
+        return "too long or not printable";
     case LeaseRefusal::bad_max_node:
         return "max_node";
     case LeaseRefusal::no_realm:
@@ -97,6 +100,10 @@ const char* words_of(LeaseRefusal refusal)
         return "ends too soon to be renewed";
     case LeaseRefusal::outside:
         return "lies outside the lease";
+    case LeaseRefusal::used_token:
+        return "the token is that of another lease";
+    case LeaseRefusal::same_time:
+        return "asked at the same time";
     }
     return "";
 }

@@ -1,0 +1,279 @@
+#include "lease/lease_file.hpp"
+
+#include "durable/records.hpp"
+#include "durable/server_file.hpp"
+#include "durable/server_horizon.hpp"
+#include "server/clock.hpp"
+
+namespace flakeid {
+
+namespace {
+
+constexpr uint64_t page_format = 1;
+constexpr int page_records = record_count / 2; // the file is two pages
+constexpr int record_leases = max_leases / page_records;
+constexpr int realm_size = 64;
+
+struct RecordOfLeases {
+    uint64_t system; // identifier
+    Origin origin;
+    char realm[realm_size];
+    KeptLease leases[record_leases];
+};
+static_assert(sizeof(RecordOfLeases) <= record_body_size);
+
+struct LeaseFile {
+    char realm[realm_size];
+    KeptLease kept[max_leases];
+    KeptLease found[max_leases]; // that nothing came of yet
+    uint64_t era;                // of the page that was written last
+    int newest;                  // page that was flushed last; -1: neither is this server's own
+    int64_t stamped_us;
+    bool says;   // the file may say something that a server would go on in
+    bool behind; // it does not say all that is kept
+};
+static_assert(is_plain<RecordOfLeases, LeaseFile>);
+LeaseFile file;
+
+// Sets who the server is. False while no horizon says so: the first id makes it.
+bool read_origin(Origin* origin)
+{
+    FileFacts facts{};
+    if (disk_facts(server_file, &facts) != 0) {
+        return false;
+    }
+    *origin = server_origin(true);
+    return true;
+}
+
+// Tells whether all records of a page are of one write.
+bool is_whole(const Record* page)
+{
+    for (int i = 0; i < page_records; i++) {
+        if (!is_sealed(page[i]) || page[i].head.format != page_format ||
+            page[i].head.era != page[0].head.era) {
+            return false;
+        }
+    }
+    return true;
+}
+
+RecordOfLeases body_of(const Record& record)
+{
+    RecordOfLeases body;
+    memcpy(&body, record.body, sizeof body);
+    return body;
+}
+
+int put_page(int page, const Origin& origin)
+{
+    Record records[page_records] = {};
+    file.era++;
+    for (int i = 0; i < page_records; i++) {
+        RecordOfLeases body{};
+        body.system = GetSystemIdentifier();
+        body.origin = origin;
+        memcpy(body.realm, file.realm, sizeof body.realm);
+        memcpy(body.leases, &file.kept[i * record_leases], sizeof body.leases);
+        records[i].head.format = page_format;
+        records[i].head.era = file.era;
+        memcpy(records[i].body, &body, sizeof body);
+    }
+    return records_put(lease_file, page * page_records, records, page_records);
+}
+
+int write(const Origin& origin)
+{
+    const int page = file.newest == 0 ? 1 : 0;
+    file.says = true;
+    int result = put_page(page, origin);
+    if (result == ENOENT) {
+        file.newest = -1;
+        result = disk_make(lease_file, records_size);
+        result = result != 0 ? result : put_page(page, origin);
+    }
+    if (result == 0 && file.newest < 0) {
+        result = put_page(1 - page, origin);
+    }
+    result = result != 0 ? result : disk_flush(lease_file);
+    if (result == 0) {
+        file.newest = file.newest < 0 ? 1 - page : page;
+    }
+    return result;
+}
+
+bool is_for(const KeptLease& kept, const Lease* lease)
+{
+    return kept.length_s != 0 && kept.wanted == lease->wanted &&
+           (kept.wanted != any_node || kept.max_node == lease->max_node);
+}
+
+// Takes what was found of a lease. False when there is nothing.
+bool take_found(const Lease* lease, KeptLease* kept)
+{
+    for (KeptLease& found : file.found) {
+        if (is_for(found, lease)) {
+            *kept = found;
+            found = KeptLease{};
+            return true;
+        }
+    }
+    return false;
+}
+
+// Once for each trouble.
+void tell(int error)
+{
+    LeaseTable* table = shared_leases();
+    const int before = locked(LW_EXCLUSIVE, [&] {
+        const int told = table->file_error;
+        table->file_error = error;
+        return told;
+    });
+    if (error != 0 && error != before) {
+        errno = error;
+        ereport(LOG, errcode_for_file_access(),
+                errmsg("could not write file \"%s\": %m", shown_lease_file),
+                errdetail("It keeps leases for the next start of the server. Ids go on; after a "
+                          "crash the server has to take new leases."));
+    }
+}
+
+} // namespace
+
+Grant grant_of(const KeptLease& kept)
+{
+    Grant grant;
+    grant.node = kept.node;
+    memcpy(grant.token, kept.token, sizeof grant.token);
+    grant.start_us = kept.start_us;
+    grant.end_us = kept.start_us + kept.length_s * us_per_s;
+    return grant;
+}
+
+void lease_file_read(const char* realm)
+{
+    memset(&file, 0, sizeof file);
+    strlcpy(file.realm, realm, sizeof file.realm);
+    Record records[record_count];
+    FileFacts facts{};
+    const int result = disk_read(lease_file, records, sizeof records, &facts);
+    file.newest = -1;
+    file.says = result != 0 && result != ENOENT;
+    file.era = result == 0 ? era_of_records(records) : 0;
+    Origin origin;
+    if (!read_origin(&origin)) {
+        return;
+    }
+    const Floors floors = server_floors();
+    file.stamped_us =
+        std::max(stamp_us(floors.stamp[plain_horizon]), stamp_us(floors.stamp[back_horizon]));
+    if (result != 0 || !own_records(records, facts)) {
+        return;
+    }
+    for (int page = 0; page < 2; page++) {
+        const Record* found = &records[page * page_records];
+        if (is_whole(found) &&
+            (file.newest < 0 || found->head.era > records[file.newest * page_records].head.era)) {
+            file.newest = page;
+        }
+    }
+    if (file.newest < 0) {
+        return;
+    }
+    const Record* page = &records[file.newest * page_records];
+    const RecordOfLeases first = body_of(page[0]);
+    if (first.system != GetSystemIdentifier() || !same_origin(first.origin, origin)) {
+        file.newest = -1;
+        return;
+    }
+    file.says = true;
+    for (int i = 0; i < page_records && strcmp(first.realm, file.realm) == 0; i++) {
+        const RecordOfLeases body = body_of(page[i]);
+        memcpy(&file.found[i * record_leases], body.leases, sizeof body.leases);
+    }
+}
+
+int64_t lease_file_stamped_us()
+{
+    return file.stamped_us;
+}
+
+const KeptLease& lease_file_found(int number)
+{
+    return file.found[number];
+}
+
+bool lease_file_write()
+{
+    Origin origin;
+    if (file.behind && read_origin(&origin)) {
+        const int result = write(origin);
+        tell(result);
+        file.behind = result != 0;
+    }
+    return !file.behind;
+}
+
+void lease_file_keep(int place, const Lease* lease)
+{
+    KeptLease& kept = file.kept[place];
+    (void)take_found(lease, &kept);
+    kept.wanted = lease->wanted;
+    kept.max_node = lease->max_node;
+    kept.node = lease->node;
+    memcpy(kept.token, lease->token, sizeof kept.token);
+    kept.start_us = lease->start_us;
+    kept.length_s = static_cast<int32_t>((lease->last_end_us - lease->start_us) / us_per_s);
+    file.behind = true;
+}
+
+const unsigned char* lease_file_ask(int place, const Lease* lease, bool* again)
+{
+    KeptLease& kept = file.kept[place];
+    *again = is_for(kept, lease);
+    if (*again) {
+        return kept.token;
+    }
+    *again = take_found(lease, &kept);
+    if (!*again) {
+        kept = KeptLease{};
+        kept.wanted = lease->wanted;
+        kept.max_node = lease->max_node;
+        kept.length_s = asked_length;
+        if (!pg_strong_random(kept.token, sizeof kept.token)) {
+            kept.length_s = 0;
+            ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR),
+                    errmsg("could not make a random number"));
+        }
+        kept.token[6] = static_cast<unsigned char>((kept.token[6] & 0x0f) | 0x40); // a random uuid
+        kept.token[8] = static_cast<unsigned char>((kept.token[8] & 0x3f) | 0x80);
+    }
+    file.behind = true;
+    (void)lease_file_write();
+    return kept.token;
+}
+
+void lease_file_forget(int place)
+{
+    file.kept[place] = KeptLease{};
+    file.behind = true;
+}
+
+bool lease_file_drop(const bool (&places)[max_leases])
+{
+    KeptLease before[max_leases];
+    memcpy(before, file.kept, sizeof before);
+    for (int i = 0; i < max_leases; i++) {
+        if (places[i]) {
+            lease_file_forget(i);
+        }
+    }
+    if (!file.says || lease_file_write()) {
+        return true;
+    }
+    memcpy(file.kept, before, sizeof before);
+    return false;
+}
+
+} // namespace flakeid

@@ -1,0 +1,73 @@
+// The leases that this server has, for whoever starts on its data directory next: the file
+// flakeid/leases, beside that of the horizon.
+//
+// A lease belongs to a data directory, not to a process: after a crash the server goes on in it at
+// once, past its own horizon, with the coordinator there or not. A copy, a promoted standby and a
+// directory that was put back are told by the file (core/record.hpp), or by the life of the server
+// (server_horizon.hpp), and have no lease.
+//
+// Order: a token is in the file before the coordinator is asked with it, and out of the file before
+// the coordinator is told that its lease is given back. Between the two, the server and no other
+// has the lease, until the end that the coordinator knows; the file may know an earlier one.
+//
+// Locking: none. The lease worker alone reads and writes; it is one at a time.
+//
+// What a crash leaves, wherever it comes:
+//   1. After the token is kept, before the answer is: the same question is asked again, and the
+//      coordinator answers with the same lease.
+//   2. After a renewal, before its end is kept: the server goes on until the end that is kept, and
+//      renews before that.
+//   3. After a lease is out of the file, before the coordinator is told: it runs out, unused.
+//   4. Ids that were stamped in a lease, and that no slot remembers: the lease is given back with
+//   the
+//      moment of the horizon at the start as its last stamp, if that is later.
+//   5. In the middle of a page: the other page, which was flushed before, stands whole.
+#pragma once
+
+#include "lease/lease.hpp"
+
+namespace flakeid {
+
+constexpr char lease_file[] = "leases";
+constexpr char shown_lease_file[] = "flakeid/leases";
+
+// What the file says of a lease.
+struct KeptLease {
+    unsigned char token[token_size];
+    int64_t start_us;
+    int32_t length_s;          // of a lease; 0: nothing is kept; asked_length: no answer is kept
+    uint32_t wanted, max_node; // as in Lease
+    uint32_t node;
+};
+constexpr int32_t asked_length = -1;
+
+Grant grant_of(const KeptLease& kept);
+
+// Reads what the server had of a realm. There is nothing where the file is not this server's own.
+void lease_file_read(const char* realm);
+const KeptLease& lease_file_found(int number); // from 0 to max_leases
+// Before its start, the server stamped no id after the moment that this returns. A lease that goes
+// on may have such ids, which no slot knows any more.
+int64_t lease_file_stamped_us();
+
+// Makes the file say what is kept, unless it does. False when it does not, because of an error,
+// which is told, or as long as the server has no horizon yet.
+bool lease_file_write();
+
+// Keeps a lease that is held, for the next write.
+void lease_file_keep(int place, const Lease* lease);
+
+// Returns the token to ask with for a lease: that of the last question, also of one that was found,
+// or a new one. `again`: it may have been asked with before.
+const unsigned char* lease_file_ask(int place, const Lease* lease, bool* again);
+
+// Keeps nothing of a lease, and asks with another token the next time.
+void lease_file_forget(int place);
+
+// Takes leases out, those with places[n]. True when no crash brings them back, so that the
+// coordinator may be told; otherwise they are still kept.
+bool lease_file_drop(const bool (&places)[max_leases]);
+
+static_assert(is_plain<KeptLease>);
+
+} // namespace flakeid

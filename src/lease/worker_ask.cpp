@@ -1,0 +1,266 @@
+#include "lease/worker_ask.hpp"
+
+#include "lease/lease_file.hpp"
+#include "lease/report.hpp"
+#include "server/clock.hpp"
+#include "server/messages.hpp"
+#include "settings/lease_settings.hpp"
+#include "settings/node.hpp"
+#include "settings/settings.hpp"
+
+extern "C" {
+#include "common/pg_prng.h"
+}
+
+namespace flakeid {
+
+Asking asking;
+
+namespace {
+
+constexpr int64_t release_limit_us = 3 * us_per_s; // of all releases at a stop, together
+constexpr int64_t patience_us = 3 * us_per_s;      // a node that was given back is free by then
+// A lease that begins this much later than ids may be stamped is waited for. A server whose clock
+// is behind the coordinator's gets no lease that begins earlier.
+constexpr int64_t worth_waiting_us = 20 * us_per_s;
+
+int place_of(const Lease* lease)
+{
+    return static_cast<int>(lease - shared_leases()->leases);
+}
+
+// The log says it once.
+void note_away()
+{
+    if (!asking.away && !worker_stopping) {
+        asking.away = true;
+        log_away(asking.coordinator.text);
+    }
+}
+
+// True with a connection. One line in the log for each change.
+bool connected()
+{
+    Coordinator& c = asking.coordinator;
+    if (c.connection == nullptr && !worker_stopping && steady_now() < asking.connecting.due) {
+        return false;
+    }
+    if (coordinator_connect(c)) {
+        asking.connecting = Attempts{};
+        if (asking.away) {
+            asking.away = false;
+            log_back();
+        }
+        return true;
+    }
+    if (!worker_interrupted()) {
+        postpone(asking.connecting, steady_now(), chance());
+        note_away();
+    }
+    return false;
+}
+
+// An attempt for a lease failed, as asking.coordinator tells.
+void fail(Lease* lease, Care& care)
+{
+    const Coordinator& c = asking.coordinator;
+    if (worker_interrupted()) {
+        care.attempts.due = steady_past;
+        return;
+    }
+    if (c.trouble == Trouble::in_use && steady_now() < asking.patient_until) {
+        care.attempts.due = steady_now() + first_backoff_us;
+        return;
+    }
+    if (c.trouble == Trouble::away) {
+        note_away();
+    } else if (!lease_failing(lease)) {
+        log_no_lease(c.text);
+    }
+    lease_set_trouble(lease, c.trouble, c.text);
+    postpone_with(asking.connecting, care.attempts, steady_now(), chance());
+}
+
+// A lease of any node asks first for the node that it had, so that a server keeps its generators.
+bool ask_for_grant(const Lease* lease, Grant* grant)
+{
+    Coordinator& c = asking.coordinator;
+    const char* holder = server_name();
+    Wish wish{};
+    memcpy(wish.token, lease_file_ask(place_of(lease), lease, &wish.again), sizeof wish.token);
+    wish.seconds = lease_settings.ttl_s;
+    auto ask = [&](bool any, uint32_t node) {
+        wish.any = any;
+        wish.node = node;
+        return coordinator_acquire(c, lease_settings.realm, holder, wish, grant);
+    };
+    if (lease->wanted != any_node) {
+        return ask(false, lease->wanted);
+    }
+    if (lease->previous != any_node) {
+        if (ask(false, lease->previous)) {
+            return true;
+        }
+        const bool soon = c.trouble == Trouble::in_use && steady_now() < asking.patient_until;
+        if (soon || c.connection == nullptr) {
+            return false;
+        }
+    }
+    return ask(true, lease->max_node);
+}
+
+// Where the lease of a question that was never answered has ended, asks once more.
+bool is_granted(const Lease* lease, Grant* grant)
+{
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (ask_for_grant(lease, grant)) {
+            return true;
+        }
+        const Trouble why = asking.coordinator.trouble;
+        if (why == Trouble::used_token || why == Trouble::nonsense) {
+            lease_file_forget(place_of(lease));
+        }
+        if (why != Trouble::used_token) {
+            return false;
+        }
+    }
+    return false;
+}
+
+void keep(const Lease* lease)
+{
+    lease_file_keep(place_of(lease), lease);
+    (void)lease_file_write();
+}
+
+// A lease that was granted is none for this server's clock.
+void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
+{
+    Coordinator& c = asking.coordinator;
+    release(lease, lease_close(lease));
+    c.trouble = why;
+    snprintf(c.text, sizeof c.text,
+             "it gave a lease from %s until %s, and this server's clock says %s",
+             moment_text(grant.start_us), moment_text(grant.end_us), moment_text(wall_us()));
+    fail(lease, care);
+}
+
+} // namespace
+
+double chance()
+{
+    return pg_prng_double(&pg_global_prng_state);
+}
+
+void be_patient()
+{
+    asking.patient_until = steady_now() + patience_us;
+}
+
+void leave_coordinator()
+{
+    coordinator_disconnect(asking.coordinator);
+    asking.coordinator.has_address = false;
+    asking.connecting = Attempts{};
+    asking.away = false;
+}
+
+bool begins_too_late(int64_t start_us)
+{
+    return start_us - wall_us() > settings.max_ahead_us + worth_waiting_us;
+}
+
+void plan_renewal(Care& care, int64_t end_us)
+{
+    const int64_t wait_us =
+        renewal_wait_us(lease_settings.ttl_s * us_per_s, end_us - wall_us(), chance());
+    care.attempts = {steady_now() + wait_us, 0};
+}
+
+void release(const Lease* lease, int64_t last_us)
+{
+    bool places[max_leases] = {};
+    places[place_of(lease)] = true;
+    if (connected() && lease_file_drop(places)) {
+        (void)coordinator_release(asking.coordinator, lease->token, last_us);
+    }
+}
+
+void acquire(Lease* lease, Care& care)
+{
+    Grant grant;
+    if (!connected() || !is_granted(lease, &grant)) {
+        fail(lease, care);
+        return;
+    }
+    lease_grant(lease, grant, lease_file_stamped_us());
+    care.refused = false;
+    if (wall_us() >= grant.end_us) {
+        give_back(lease, care, Trouble::ended, grant);
+        return;
+    }
+    if (begins_too_late(grant.start_us)) {
+        give_back(lease, care, Trouble::ahead, grant);
+        return;
+    }
+    plan_renewal(care, grant.end_us);
+    keep(lease);
+    ereport(LOG, errmsg("node %u is leased to this server", grant.node),
+            errdetail("Coordinator \"%s\" gave it from %s on.", lease_settings.coordinator_name,
+                      moment_text(grant.start_us)));
+}
+
+void renew(Lease* lease, Care& care)
+{
+    Grant known;
+    known.node = lease->node;
+    known.start_us = lease->start_us;
+    known.end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
+    memcpy(known.token, lease->token, sizeof known.token);
+    int64_t end_us;
+    if (!connected() ||
+        !coordinator_renew(asking.coordinator, known, lease_settings.ttl_s, &end_us)) {
+        care.refused = asking.coordinator.trouble == Trouble::refused;
+        fail(lease, care);
+        return;
+    }
+    known.end_us = std::max(known.end_us, end_us);
+    lease_extend(lease, known.end_us);
+    plan_renewal(care, known.end_us);
+    keep(lease);
+}
+
+void release_all(bool stopping)
+{
+    bool held[max_leases] = {};
+    int64_t last_us[max_leases] = {};
+    bool some = false;
+    Lease* leases = shared_leases()->leases;
+    worker_stopping = true;
+    asking.coordinator.stop = steady_now() + release_limit_us;
+    // First of all no id is made any more.
+    for (int i = 0; i < max_leases; i++) {
+        held[i] = leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0;
+        last_us[i] = held[i] ? lease_close(&leases[i]) : 0;
+        some = some || held[i];
+        asking.cares[i] = Care{};
+    }
+    // After an error the others run out.
+    (void)survives([&] {
+        bool reached = some && connected() && lease_file_drop(held);
+        for (int i = 0; i < max_leases && reached; i++) {
+            reached = !held[i] ||
+                      coordinator_release(asking.coordinator, leases[i].token, last_us[i]) ||
+                      asking.coordinator.connection != nullptr;
+        }
+    });
+    for (int i = 0; i < max_leases && !stopping; i++) {
+        lease_file_forget(i);
+    }
+    be_patient();
+    coordinator_disconnect(asking.coordinator);
+    asking.coordinator.stop = steady_never;
+    worker_stopping = false;
+}
+
+} // namespace flakeid

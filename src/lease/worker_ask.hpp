@@ -1,0 +1,53 @@
+// What the lease worker asks the coordinator for one lease, and what it makes of the answer.
+#pragma once
+
+#include "core/backoff.hpp"
+#include "lease/lease.hpp"
+#include "lease/worker.hpp"
+
+namespace flakeid {
+
+// What the lease worker remembers of one lease.
+struct Care {
+    Attempts attempts;
+    bool refused;   // the coordinator said that it is not to be renewed
+    uint64_t words; // lease_words() at the last look
+};
+
+// The way to the coordinator.
+struct Asking {
+    Coordinator coordinator;
+    Attempts connecting;
+    bool away;            // the log says so already
+    Steady patient_until; // till then a node in use is one just given back
+    Care cares[max_leases];
+};
+extern Asking asking;
+
+double chance(); // in [0, 1)
+
+// For a while, a node in use is one just given back.
+void be_patient();
+
+// A connection is left, and nothing of the last one counts.
+void leave_coordinator();
+
+// Tells whether a held lease begins so far ahead of this server's clock that another one may begin
+// earlier: the coordinator's clock was wrong, or this one was, and is right again.
+bool begins_too_late(int64_t start_us);
+
+void plan_renewal(Care& care, int64_t end_us);
+void acquire(Lease* lease, Care& care);
+void renew(Lease* lease, Care& care);
+
+// Tells the coordinator the last moment of a lease that is closed. Where that fails, the lease runs
+// out.
+void release(const Lease* lease, int64_t last_us);
+
+// Closes all leases, and releases them. `stopping`: those of which the coordinator cannot be told
+// stay for whoever starts on the data directory next.
+void release_all(bool stopping);
+
+static_assert(is_plain<Care, Asking>);
+
+} // namespace flakeid
