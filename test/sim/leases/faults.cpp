@@ -256,13 +256,24 @@ void step_leave()
     const int number = any_member();
     std::string& setting = servers[number].configuration["flakeid.coordinator"];
     const std::string before = setting;
+    if (before.empty()) {
+        return; // it is away already
+    }
     setting = "";
     note("server %lld leaves its coordinator", number);
     reload_member(number);
+    const auto come_back = [number, before] {
+        servers[number].configuration["flakeid.coordinator"] = before;
+        note("server %lld finds its coordinator again", number);
+        reload_member(number);
+    };
+    if (chance.one_in(3)) {
+        at_time(true_us + chance.below(10 * second), come_back); // it may crash until then
+        pass(4 * second);
+        return;
+    }
     pass(chance.one_in(3) ? 100 * second : 4 * second);
-    setting = before;
-    note("server %lld goes back to its coordinator", number);
-    reload_member(number);
+    come_back();
     pass(4 * second);
 }
 
@@ -271,6 +282,9 @@ void step_other_way()
     way_happened();
     const int number = any_member();
     std::string& setting = servers[number].configuration["flakeid.coordinator"];
+    if (setting.empty()) {
+        return;
+    }
     const size_t at = setting.find(" connect_timeout");
     setting = at == std::string::npos ? setting + " connect_timeout=4" : setting.substr(0, at);
     note("server %lld reaches its coordinator in another way", number);
@@ -439,6 +453,18 @@ void leave_transaction_open()
             faults.transaction_open_until, true_us + us + q.wish.ttl_us); // it may end with a lease
         note("somebody leaves a transaction open for %lld us", us);
         open_transaction(host(), q, us);
+    }
+}
+
+void crash_at_release(int number)
+{
+    if (world.has('X') && !faults.calm && running->random.one_in(8)) {
+        at_time(true_us + running->random.below(20 * ms), [number] {
+            if (runs(number)) {
+                crash_happened();
+                crash_member(number, chance.below(5 * second), false);
+            }
+        });
     }
 }
 

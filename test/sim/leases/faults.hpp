@@ -25,6 +25,8 @@ Host& host(); // that is meant
 void faults_begin();
 void all_is_well();
 void leave_transaction_open();
+// A server tells the coordinator that it gives a lease back, and crashes then, now and then.
+void crash_at_release(int number);
 
 extern const std::vector<StepKind> lease_steps;
 

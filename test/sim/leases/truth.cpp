@@ -216,6 +216,7 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     lease.lasted_until_us = lease.end_us;
     lease.end_us = std::min(lease.end_us, std::max(lease.start_us, end_us));
     note("gives node %lld back at %lld", lease.node, last_us - true_epoch_us);
+    crash_at_release(lease.server);
 }
 
 void is_answered(const std::string& sql, const std::vector<Value>& values,
