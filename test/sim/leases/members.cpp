@@ -182,6 +182,20 @@ void start_member(int number, const Directory& directory, bool harmless)
     }
 }
 
+// What was put back had not changed, so that its files were left as they are.
+bool is_as_it_was(const Directory& before, const Directory& after)
+{
+    bool same = before.timeline == after.timeline && before.system == after.system;
+    for (const char* name : {"flakeid/horizon", "flakeid/leases"}) {
+        const auto a = before.files.find(name);
+        const auto b = after.files.find(name);
+        same = same && a != before.files.end() && b != after.files.end() &&
+               a->second.number == b->second.number && a->second.bytes == b->second.bytes &&
+               a->second.modified == b->second.modified && a->second.changed == b->second.changed;
+    }
+    return same;
+}
+
 // It comes up again by itself.
 void end_member(int number, const Directory& directory, int64_t down_us, bool harmless)
 {
@@ -262,7 +276,9 @@ void replace_member(int number, const Directory& directory)
 {
     Member& member = members[number];
     note("server %lld gets another directory", number);
-    member.directory = ++next_directory;
+    if (!is_as_it_was(servers[number].now, directory)) {
+        member.directory = ++next_directory;
+    }
     member.crashed = member.moved = true;
     member.crashed_us = true_us;
     end_member(number, directory, chance.below(5 * second), false);
