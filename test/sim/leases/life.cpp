@@ -40,8 +40,8 @@ bool keeps_leases()
 void serve_until_now(int number, const DrawingSession& one)
 {
     Member& member = members[number];
-    const int64_t well_since =
-        std::max({faults.calm_since, member.started_us, faults.rested_us, member.taken_us});
+    const int64_t well_since = std::max({faults.calm_since, member.started_us, faults.rested_us,
+                                         member.taken_us, member.begins_us});
     const bool alone = member.harmless && true_us - faults.calm_since > 2 * calm_bound_us;
     const int64_t began = std::max(
         {one.wants_since, worker_began(servers[number]), member.started_us, member.still_until});

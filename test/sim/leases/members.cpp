@@ -161,6 +161,16 @@ Directory fresh_directory(Server& s)
     return directory;
 }
 
+// A server takes a directory that is not its own for one that another goes on with; the pristine
+// one too, as after pg_upgrade.
+void note_beginning(Server& server, int64_t ahead_us)
+{
+    Member& member = members[server.number];
+    if (member.moved || member.torn || !made_ids(server)) {
+        member.begins_us = std::max(member.begins_us, true_us + ahead_us + 10 * second);
+    }
+}
+
 void start_member(int number, const Directory& directory, bool harmless)
 {
     Server& s = servers[number];
@@ -172,6 +182,7 @@ void start_member(int number, const Directory& directory, bool harmless)
     member.stopping = false;
     member.harmless = harmless;
     member.started_us = true_us;
+    note_beginning(s, s.clock.offset);
     note("server %lld starts", number);
     for (int i = 0; i < world.session_count; i++) {
         begin_session(s, i, true_us + chance.below(chance.one_in(2) ? 1 : 2 * second));
@@ -253,6 +264,7 @@ void set_clock(Server& server, int64_t ahead_us)
 {
     server.clock = Clock{};
     server.clock.offset = ahead_us;
+    note_beginning(server, ahead_us);
 }
 
 void crash_member(int number, int64_t down_us, bool harmless)

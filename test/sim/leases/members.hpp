@@ -30,7 +30,9 @@ struct Member {
     int64_t crashed_us = 0;
     bool torn = false;  // its files do not tell that they are its own, by how it stopped
     bool moved = false; // another directory took the place of its own
-    int directory = 0;  // a number of its own for each
+    // On a directory that is taken for another's, ids begin past a clock that was ahead.
+    int64_t begins_us = 0;
+    int directory = 0; // a number of its own for each
     DrawingSession sessions[most_sessions];
 };
 extern Member members[most_servers]; // the first member_count of them

@@ -60,7 +60,7 @@ constexpr const char* other_layouts[] = {
     "time:41:1ms back:2 node:10 sequence:3 epoch=2026-01-01",
     "time:39:10ms back:1 node:10 sequence:6 epoch=2026-01-01",
     "time:39:10ms node:10 sequence:6 epoch=2026-01-01",
-    "time:32:1s node:10 sequence:12 epoch=2026-01-01",
+    "time:32:1s node:10 sequence:8 epoch=2026-01-01",
 };
 
 // Features that meet seldom by chance.
