@@ -31,7 +31,7 @@ constexpr int64_t linger_us = us_per_s; // a connection is kept while something 
 
 struct Main {
     bool serving; // leases are in force
-    bool read;    // what lease_file.hpp kept
+    bool read;    // what lease_file.hpp kept of the realm
     char* conninfo;
     char* realm; // that the leases are of
 };
@@ -141,6 +141,7 @@ void take_settings()
     const bool wanted = has_coordinator();
     if (self.serving && (!wanted || strcmp(self.realm, lease_settings.realm) != 0)) {
         release_all(false);
+        self.read = false;
     }
     self.serving = false;
     if (!wanted) {
