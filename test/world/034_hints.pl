@@ -307,6 +307,27 @@ my ($raise) = $hint =~ /or raise max_ttl with ([\w.]+)\(\)/;
 $node->safe_psql($database, "SELECT $raise('default', max_ttl => '10 min')");
 goes($acquire =~ s/60 s/10 min/r);
 
+realm('a holder whose name is too long');
+$hint = refused($acquire =~ s/'me'/repeat('me', 128)/r, qr/^22023: the name of the holder is too long or not printable/);
+like($hint, qr/the host and the program/, 'what a name is');
+goes($acquire =~ s/'me'/'host program'/r);
+
+realm('a token that was used');
+$node->safe_psql($database, q{CREATE TABLE had AS SELECT token FROM flakeid.lease_acquire('default', 'another', '60 s')});
+$hint = refused($acquire =~ s/\)$/, token => (SELECT token FROM had))/r, qr/^42710: the token is that of another lease/);
+paste($hint, qr/(SELECT gen_random_uuid\(\);)/);
+goes($acquire =~ s/\)$/, token => gen_random_uuid())/r);
+
+realm('a token that another session asks with');
+$node->safe_psql($database, 'CREATE TABLE mine AS SELECT gen_random_uuid() AS token');
+my $mine = 'token => (SELECT token FROM mine)';
+my $other = $node->background_psql($database);
+$other->query_safe("BEGIN; SELECT flakeid.lease_acquire('default', 'me', '60 s', 1, $mine)");
+$other->query_until(qr/begun/, "\\echo begun\n" . 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.001); END LOOP; END $$; COMMIT;' . "\n");
+refused($acquire =~ s/\)$/, 2, $mine)/r, qr/^55000: the token was used by a question that was asked at the same time/);
+$other->quit;
+goes($acquire =~ s/\)$/, 1, $mine)/r);
+
 realm('leases in the role of a replica');
 $hint = refused("SET session_replication_role = replica; $acquire", qr/^55000: leases are not changed in the role of a replica/);
 goes("SET session_replication_role = replica; $hint $acquire");
