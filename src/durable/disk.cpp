@@ -15,6 +15,7 @@ namespace flakeid {
 namespace {
 
 constexpr char folder[] = "flakeid"; // in the data directory, where every session is
+constexpr char boot_file[] = "/proc/sys/kernel/random/boot_id";
 constexpr int64_t ns_per_s = INT64_C(1000) * 1000 * 1000;
 
 struct Path {
@@ -133,6 +134,20 @@ int disk_read(const char* file, void* to, size_t size, FileFacts* facts)
 int disk_facts(const char* file, FileFacts* facts)
 {
     return with_file(path_of(file).text, O_RDONLY, [&](int fd) { return facts_of(fd, facts); });
+}
+
+int disk_place(const char* file, DiskPlace* place)
+{
+    *place = {};
+    (void)with_file(boot_file, O_RDONLY, [&](int fd) {
+        return static_cast<int>(read(fd, place->boot, sizeof place->boot - 1));
+    });
+    return with_file(path_of(file).text, O_RDONLY, [&](int fd) {
+        struct stat status {};
+        const int result = result_of(fstat(fd, &status));
+        place->device = status.st_dev;
+        return result;
+    });
 }
 
 int disk_clock(int64_t* now_ns)

@@ -22,6 +22,18 @@ int disk_read(const char* file, void* to, size_t size, FileFacts* facts);
 // Reads only what the file system says of the file.
 int disk_facts(const char* file, FileFacts* facts);
 
+// Where a file is: the machine since it was switched on, and the device. A clone of a whole disk,
+// whose files look the same, is on another device or belongs to another start of a machine.
+struct DiskPlace {
+    char boot[40]; // a uuid; empty: nobody says
+    uint64_t device;
+};
+
+static_assert(is_plain<DiskPlace>);
+
+// Reads where the file is.
+int disk_place(const char* file, DiskPlace* place);
+
 // Reads the clock of the file system: the folder is dated to this moment, no file is.
 int disk_clock(int64_t* now_ns);
 

@@ -268,6 +268,18 @@ void lease_forget(Lease* lease)
     locked(LW_EXCLUSIVE, [&] { lease->in_use = false; });
 }
 
+bool lease_drew(uint32_t node)
+{
+    return locked(LW_SHARED, [&] {
+        uint32_t count;
+        Slot* slots = taken_slots(&count);
+        return std::any_of(slots, slots + count, [&](Slot& slot) {
+            const Word word{pg_atomic_read_u64(&slot.word)};
+            return slot.node == node && (word == closed_word ? slot.word_before : word) != no_word;
+        });
+    });
+}
+
 uint64_t lease_words(const Lease* lease)
 {
     uint64_t sum = 0;

@@ -160,6 +160,8 @@ void lease_forget(Lease* lease);
 void lease_set_trouble(Lease* lease, Trouble trouble, const char* text);
 // Notes that the coordinator answered.
 void lease_note_answer();
+// Tells whether ids of a node may have been made since the start of the server.
+bool lease_drew(uint32_t node);
 // Returns the words of its node, added up: another number when one was issued since.
 uint64_t lease_words(const Lease* lease);
 

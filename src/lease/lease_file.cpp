@@ -14,9 +14,16 @@ constexpr int page_records = record_count / 2; // the file is two pages
 constexpr int record_leases = max_leases / page_records;
 constexpr int realm_size = 64;
 
-struct RecordOfLeases {
+// Who wrote a page. No two servers that may both run are the same.
+struct Writer {
     uint64_t system; // identifier
     Origin origin;
+    DiskPlace place;
+};
+static_assert(std::has_unique_object_representations_v<Writer>);
+
+struct RecordOfLeases {
+    Writer writer;
     char realm[realm_size];
     KeptLease leases[record_leases];
 };
@@ -32,18 +39,23 @@ struct LeaseFile {
     bool says;   // the file may say something that a server would go on in
     bool behind; // it does not say all that is kept
 };
-static_assert(is_plain<RecordOfLeases, LeaseFile>);
+static_assert(is_plain<Writer, RecordOfLeases, LeaseFile>);
 LeaseFile file;
 
 // Sets who the server is. False while no horizon says so: the first id makes it.
-bool read_origin(Origin* origin)
+bool read_writer(Writer* writer)
 {
-    FileFacts facts{};
-    if (disk_facts(server_file, &facts) != 0) {
+    if (disk_place(server_file, &writer->place) != 0) {
         return false;
     }
-    *origin = server_origin(true);
+    writer->system = GetSystemIdentifier();
+    writer->origin = server_origin(true);
     return true;
+}
+
+bool same_writer(const Writer& a, const Writer& b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 && a.place.boot[0] != '\0';
 }
 
 // Tells whether all records of a page are of one write.
@@ -65,14 +77,13 @@ RecordOfLeases body_of(const Record& record)
     return body;
 }
 
-int put_page(int page, const Origin& origin)
+int put_page(int page, const Writer& writer)
 {
     Record records[page_records] = {};
     file.era++;
     for (int i = 0; i < page_records; i++) {
         RecordOfLeases body{};
-        body.system = GetSystemIdentifier();
-        body.origin = origin;
+        body.writer = writer;
         memcpy(body.realm, file.realm, sizeof body.realm);
         memcpy(body.leases, &file.kept[i * record_leases], sizeof body.leases);
         records[i].head.format = page_format;
@@ -82,18 +93,18 @@ int put_page(int page, const Origin& origin)
     return records_put(lease_file, page * page_records, records, page_records);
 }
 
-int write(const Origin& origin)
+int write(const Writer& writer)
 {
     const int page = file.newest == 0 ? 1 : 0;
     file.says = true;
-    int result = put_page(page, origin);
+    int result = put_page(page, writer);
     if (result == ENOENT) {
         file.newest = -1;
         result = disk_make(lease_file, records_size);
-        result = result != 0 ? result : put_page(page, origin);
+        result = result != 0 ? result : put_page(page, writer);
     }
     if (result == 0 && file.newest < 0) {
-        result = put_page(1 - page, origin);
+        result = put_page(1 - page, writer);
     }
     result = result != 0 ? result : disk_flush(lease_file);
     if (result == 0) {
@@ -104,7 +115,8 @@ int write(const Origin& origin)
 
 bool is_for(const KeptLease& kept, const Lease* lease)
 {
-    return kept.length_s != 0 && kept.wanted == lease->wanted &&
+    return kept.length_s != 0 && kept.length_s != given_back_length &&
+           kept.wanted == lease->wanted &&
            (kept.wanted != any_node || kept.max_node == lease->max_node);
 }
 
@@ -161,8 +173,8 @@ void lease_file_read(const char* realm)
     file.newest = -1;
     file.says = result != 0 && result != ENOENT;
     file.era = result == 0 ? era_of_records(records) : 0;
-    Origin origin;
-    if (!read_origin(&origin)) {
+    Writer writer;
+    if (!read_writer(&writer)) {
         return;
     }
     const Floors floors = server_floors();
@@ -183,7 +195,7 @@ void lease_file_read(const char* realm)
     }
     const Record* page = &records[file.newest * page_records];
     const RecordOfLeases first = body_of(page[0]);
-    if (first.system != GetSystemIdentifier() || !same_origin(first.origin, origin)) {
+    if (!same_writer(first.writer, writer)) {
         file.newest = -1;
         return;
     }
@@ -206,9 +218,9 @@ const KeptLease& lease_file_found(int number)
 
 bool lease_file_write()
 {
-    Origin origin;
-    if (file.behind && read_origin(&origin)) {
-        const int result = write(origin);
+    Writer writer;
+    if (file.behind && read_writer(&writer)) {
+        const int result = write(writer);
         tell(result);
         file.behind = result != 0;
     }
@@ -260,20 +272,44 @@ void lease_file_forget(int place)
     file.behind = true;
 }
 
-bool lease_file_drop(const bool (&places)[max_leases])
+bool lease_file_give_back(const int64_t (&last_us)[max_leases])
 {
     KeptLease before[max_leases];
     memcpy(before, file.kept, sizeof before);
     for (int i = 0; i < max_leases; i++) {
-        if (places[i]) {
-            lease_file_forget(i);
+        if (last_us[i] != 0) {
+            lease_file_keep(i, &shared_leases()->leases[i]);
+            file.kept[i].start_us = last_us[i];
+            file.kept[i].length_s = given_back_length;
         }
     }
+    file.behind = true;
     if (!file.says || lease_file_write()) {
         return true;
     }
     memcpy(file.kept, before, sizeof before);
     return false;
+}
+
+void lease_file_keep_given_back()
+{
+    int place = 0;
+    for (const KeptLease& found : file.found) {
+        while (place < max_leases && file.kept[place].length_s != 0) {
+            place++;
+        }
+        if (found.length_s == given_back_length && place < max_leases && !lease_drew(found.node)) {
+            file.kept[place] = found;
+            file.kept[place].start_us = std::max(found.start_us, file.stamped_us);
+        }
+        file.behind = file.behind || found.length_s == given_back_length;
+    }
+}
+
+const KeptLease* lease_file_given_back(int place)
+{
+    const KeptLease& kept = file.kept[place];
+    return kept.length_s == given_back_length ? &kept : nullptr;
 }
 
 } // namespace flakeid

@@ -4,10 +4,11 @@
 // A lease belongs to a data directory, not to a process: after a crash the server goes on in it at
 // once, past its own horizon, with the coordinator there or not. A copy, a promoted standby and a
 // directory that was put back are told by the file (core/record.hpp), or by the life of the server
-// (server_horizon.hpp), and have no lease.
+// (server_horizon.hpp), and have no lease. Nor has a clone of the whole disk (DiskPlace), so that
+// after its machine was switched off a server waits until its lease has ended.
 //
-// Order: a token is in the file before the coordinator is asked with it, and out of the file before
-// the coordinator is told that its lease is given back. Between the two, the server and no other
+// Order: a token is in the file before the coordinator is asked with it, and the file says that its
+// lease is given back before the coordinator is told so. Between the two, the server and no other
 // has the lease, until the end that the coordinator knows; the file may know an earlier one.
 //
 // Locking: none. The lease worker alone reads and writes; it is one at a time.
@@ -17,10 +18,10 @@
 //      coordinator answers with the same lease.
 //   2. After a renewal, before its end is kept: the server goes on until the end that is kept, and
 //      renews before that.
-//   3. After a lease is out of the file, before the coordinator is told: it runs out, unused.
+//   3. After the file says that a lease is given back, before the coordinator has answered: it is
+//      told again.
 //   4. Ids that were stamped in a lease, and that no slot remembers: the lease is given back with
-//   the
-//      moment of the horizon at the start as its last stamp, if that is later.
+//      the moment of the horizon at the start as its last stamp, if that is later.
 //   5. In the middle of a page: the other page, which was flushed before, stands whole.
 #pragma once
 
@@ -34,12 +35,13 @@ constexpr char shown_lease_file[] = "flakeid/leases";
 // What the file says of a lease.
 struct KeptLease {
     unsigned char token[token_size];
-    int64_t start_us;
-    int32_t length_s;          // of a lease; 0: nothing is kept; asked_length: no answer is kept
+    int64_t start_us;          // or, of one that is given back, the last stamp
+    int32_t length_s;          // of a lease; 0: nothing is kept; or one of the following
     uint32_t wanted, max_node; // as in Lease
     uint32_t node;
 };
-constexpr int32_t asked_length = -1;
+constexpr int32_t asked_length = -1;      // no answer is kept
+constexpr int32_t given_back_length = -2; // the coordinator has not answered that
 
 Grant grant_of(const KeptLease& kept);
 
@@ -64,9 +66,16 @@ const unsigned char* lease_file_ask(int place, const Lease* lease, bool* again);
 // Keeps nothing of a lease, and asks with another token the next time.
 void lease_file_forget(int place);
 
-// Takes leases out, those with places[n]. True when no crash brings them back, so that the
-// coordinator may be told; otherwise they are still kept.
-bool lease_file_drop(const bool (&places)[max_leases]);
+// Gives leases back, those with last_us[n] != 0, which is the last stamp. True when no crash brings
+// them back, so that the coordinator may be told; otherwise they are still kept.
+bool lease_file_give_back(const int64_t (&last_us)[max_leases]);
+
+// Keeps what was found that the coordinator is to be told of, unless ids of the node were made
+// since. To be called when all leases that are held are kept.
+void lease_file_keep_given_back();
+
+// Returns a lease of which the coordinator is to be told that it is given back, or nullptr.
+const KeptLease* lease_file_given_back(int place);
 
 static_assert(is_plain<KeptLease>);
 

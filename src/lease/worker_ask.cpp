@@ -127,6 +127,27 @@ bool is_granted(const Lease* lease, Grant* grant)
     return false;
 }
 
+// Tells the coordinator of all that was given back. True when it has answered that, and there is a
+// connection.
+bool tell_given_back()
+{
+    for (int i = 0; i < max_leases; i++) {
+        const KeptLease* back = lease_file_given_back(i);
+        if (back == nullptr) {
+            continue;
+        }
+        const bool told = coordinator_release(asking.coordinator, back->token, back->start_us);
+        const Trouble why = asking.coordinator.trouble;
+        if (told || (why != Trouble::away && why != Trouble::interrupted)) {
+            lease_file_forget(i);
+        }
+        if (asking.coordinator.connection == nullptr) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void keep(const Lease* lease)
 {
     lease_file_keep(place_of(lease), lease);
@@ -179,17 +200,50 @@ void plan_renewal(Care& care, int64_t end_us)
 
 void release(const Lease* lease, int64_t last_us)
 {
-    bool places[max_leases] = {};
-    places[place_of(lease)] = true;
-    if (connected() && lease_file_drop(places)) {
-        (void)coordinator_release(asking.coordinator, lease->token, last_us);
+    int64_t given_back[max_leases] = {};
+    given_back[place_of(lease)] = last_us;
+    if (lease_file_give_back(given_back)) {
+        tell_for_a_while();
+        (void)(connected() && tell_given_back());
     }
+}
+
+void tell_for_a_while()
+{
+    asking.told_until = steady_now() + lease_settings.ttl_s * us_per_s;
+}
+
+Steady tell_again()
+{
+    bool left = false;
+    for (int i = 0; i < max_leases; i++) {
+        left = left || lease_file_given_back(i) != nullptr;
+    }
+    if (!left) {
+        return steady_never;
+    }
+    if (steady_now() >= asking.told_until) {
+        for (int i = 0; i < max_leases; i++) {
+            if (lease_file_given_back(i) != nullptr) {
+                lease_file_forget(i); // it has ended
+            }
+        }
+        return steady_never;
+    }
+    if (connected() && tell_given_back()) {
+        return steady_never;
+    }
+    if (!worker_interrupted() && asking.coordinator.connection == nullptr &&
+        steady_now() >= asking.connecting.due) {
+        postpone(asking.connecting, steady_now(), chance());
+    }
+    return std::max(asking.connecting.due, steady_now() + first_backoff_us);
 }
 
 void acquire(Lease* lease, Care& care)
 {
     Grant grant;
-    if (!connected() || !is_granted(lease, &grant)) {
+    if (!connected() || !tell_given_back() || !is_granted(lease, &grant)) {
         fail(lease, care);
         return;
     }
@@ -230,9 +284,8 @@ void renew(Lease* lease, Care& care)
     keep(lease);
 }
 
-void release_all(bool stopping)
+void release_all()
 {
-    bool held[max_leases] = {};
     int64_t last_us[max_leases] = {};
     bool some = false;
     Lease* leases = shared_leases()->leases;
@@ -240,23 +293,19 @@ void release_all(bool stopping)
     asking.coordinator.stop = steady_now() + release_limit_us;
     // First of all no id is made any more.
     for (int i = 0; i < max_leases; i++) {
-        held[i] = leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0;
-        last_us[i] = held[i] ? lease_close(&leases[i]) : 0;
-        some = some || held[i];
+        if (leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0) {
+            last_us[i] = lease_close(&leases[i]);
+            some = true;
+        }
         asking.cares[i] = Care{};
     }
     // After an error the others run out.
     (void)survives([&] {
-        bool reached = some && connected() && lease_file_drop(held);
-        for (int i = 0; i < max_leases && reached; i++) {
-            reached = !held[i] ||
-                      coordinator_release(asking.coordinator, leases[i].token, last_us[i]) ||
-                      asking.coordinator.connection != nullptr;
+        if (some && connected() && lease_file_give_back(last_us)) {
+            (void)tell_given_back();
+            (void)lease_file_write(); // what was answered is not told again
         }
     });
-    for (int i = 0; i < max_leases && !stopping; i++) {
-        lease_file_forget(i);
-    }
     be_patient();
     coordinator_disconnect(asking.coordinator);
     asking.coordinator.stop = steady_never;

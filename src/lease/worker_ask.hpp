@@ -20,6 +20,7 @@ struct Asking {
     Attempts connecting;
     bool away;            // the log says so already
     Steady patient_until; // till then a node in use is one just given back
+    Steady told_until;    // till then the coordinator is told what was given back
     Care cares[max_leases];
 };
 extern Asking asking;
@@ -40,13 +41,19 @@ void plan_renewal(Care& care, int64_t end_us);
 void acquire(Lease* lease, Care& care);
 void renew(Lease* lease, Care& care);
 
-// Tells the coordinator the last moment of a lease that is closed. Where that fails, the lease runs
-// out.
+// Gives a lease back that is closed, and tells the coordinator its last moment.
 void release(const Lease* lease, int64_t last_us);
 
-// Closes all leases, and releases them. `stopping`: those of which the coordinator cannot be told
-// stay for whoever starts on the data directory next.
-void release_all(bool stopping);
+// For the length of a lease, the coordinator is told what was given back.
+void tell_for_a_while();
+
+// Tells the coordinator again what was given back, unless it has answered. Returns when the next
+// attempt is due.
+Steady tell_again();
+
+// Closes all leases, and gives them back. Those of which the coordinator cannot be told now are
+// kept for whoever goes on in this data directory and realm.
+void release_all();
 
 static_assert(is_plain<Care, Asking>);
 

@@ -67,7 +67,10 @@ Steady attend(Lease* lease, Care& care)
     const bool idle = is_idle(lease, care);
     if (end_us == 0) {
         if (idle) {
-            lease_file_forget(static_cast<int>(lease - shared_leases()->leases));
+            const auto place = static_cast<int>(lease - shared_leases()->leases);
+            if (lease_file_given_back(place) == nullptr) {
+                lease_file_forget(place);
+            }
             lease_forget(lease);
             return now + longest_sleep_us;
         }
@@ -123,6 +126,8 @@ void go_on()
             plan_renewal(asking.cares[i], leases[i].last_end_us);
         }
     }
+    lease_file_keep_given_back();
+    tell_for_a_while();
 }
 
 void replace(char** kept, const char* text)
@@ -140,7 +145,7 @@ void take_settings()
     LeaseTable* table = shared_leases();
     const bool wanted = has_coordinator();
     if (self.serving && (!wanted || strcmp(self.realm, lease_settings.realm) != 0)) {
-        release_all(false);
+        release_all();
         self.read = false;
     }
     self.serving = false;
@@ -183,6 +188,13 @@ Steady attend_each()
             lease_set_trouble(lease, Trouble::failed, "an error, see the server's log");
             postpone(care.attempts, steady_now(), chance());
             due = care.attempts.due;
+        }
+        next = std::min(next, due);
+    }
+    if (self.serving && !worker_interrupted()) {
+        Steady due = steady_now() + last_backoff_us;
+        if (!survives([&] { due = tell_again(); })) {
+            coordinator_disconnect(asking.coordinator);
         }
         next = std::min(next, due);
     }
@@ -249,7 +261,7 @@ void flakeid_lease_worker_main(Datum)
         MemoryContextReset(loop);
     }
     if (ShutdownRequestPending) {
-        release_all(true);
+        release_all();
     }
     proc_exit(0);
 }

@@ -53,8 +53,23 @@ std::string inside(const char* path)
     return name.rfind(directory, 0) == 0 ? name.substr(directory.size()) : name;
 }
 
+// The machine has another one whenever it is switched on.
+DiskFile* boot_file()
+{
+    static DiskFile file;
+    char text[64];
+    snprintf(text, sizeof text, "%08llx-0000-4000-8000-%012llx\n",
+             static_cast<unsigned long long>(here().machine),
+             static_cast<unsigned long long>(here().booted_us));
+    file.bytes = text;
+    return &file;
+}
+
 DiskFile* find(const std::string& name)
 {
+    if (name == "/proc/sys/kernel/random/boot_id") {
+        return boot_file();
+    }
     const auto at = here().now.files.find(name);
     return at == here().now.files.end() ? nullptr : &at->second;
 }
@@ -84,6 +99,7 @@ void fill(const DiskFile& file, struct stat* status)
 {
     *status = {};
     status->st_ino = file.number;
+    status->st_dev = here().machine;
     status->st_mode = S_IFREG | 0600;
     status->st_nlink = 1;
     status->st_size = static_cast<off_t>(file.bytes.size());

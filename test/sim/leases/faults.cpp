@@ -170,7 +170,9 @@ void step_copy()
     }
     copy_happened();
     const Directory& source = from == to || chance.one_in(3) ? kept[from] : crashed(servers[from]);
-    Directory directory = chance.one_in(2)
+    const bool cloned = to != from && chance.one_in(3); // the whole disk
+    Directory directory = cloned ? source
+                          : chance.one_in(2)
                               ? copied(servers[to], source)
                               : synchronised(servers[to], servers[to].now, source, true);
     directory.timeline += chance.one_in(3) ? 1 : 0;

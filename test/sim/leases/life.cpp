@@ -66,13 +66,15 @@ void serve_until_now(int number, const DrawingSession& one)
                            : tables.history.find(row->second.token);
     const bool held = lease != tables.history.end() &&
                       row->second.free_from_us > host_wall_us(host()) - calm_bound_us;
-    // A stop gives the node back, unless what it says is lost; where the layout has a back field,
-    // from the end of the lease on. Who lost power may have lost the lease.
+    // Coordinators that lose commits and servers that leave them forget what was given back.
+    const bool forgetful = world.chosen.find_first_of("BOYQM") != std::string::npos;
+    // A stop gives the node back; where the layout has a back field, from the end of the lease on.
+    // Whose machine was switched off has lost the lease.
     const bool its_own =
         !member.any && held &&
         lease->second.holder.find("db-" + std::to_string(number)) != std::string::npos &&
         (member.torn || member.moved || world.has('l') ||
-         (!reachable() && gave_back(number, static_cast<uint32_t>(member.node))));
+         (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
     bool taken = false;
     for (int i = 0; i < member_count && !member.any && held; i++) {
         taken = taken || (members[i].any && lease->second.holder.find("db-" + std::to_string(i)) !=

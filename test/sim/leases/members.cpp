@@ -59,6 +59,7 @@ void draw_some()
             lease_id_is_handed_out(g, word, began_us);
         }
         id_drawn();
+        members[here().number].served_us = true_us;
         if (g.node != g.granted.first && g.granted.first != g.granted.last) {
             further_drawn();
         }
@@ -275,6 +276,8 @@ void crash_member(int number, int64_t down_us, bool harmless)
     if (!harmless && chance.one_in(3)) {
         note("and its machine");
         lose_power(directory);
+        member.torn = true;
+        servers[number].booted_us = true_us;
     }
     for (const auto& [name, file] : directory.files) {
         member.torn = member.torn || file.other_date;
@@ -326,7 +329,8 @@ void attend_stop(int number)
     }
     if (!alive) {
         note("server %lld has stopped", number);
-        member.stopping = member.crashed = member.torn = false;
+        member.stopping = member.crashed = false;
+        member.torn = member.torn && member.served_us < member.started_us;
         end_member(number, replayed(s, s.inserted),
                    chance.below(chance.one_in(4) ? minute : 2 * second), member.harmless);
     }

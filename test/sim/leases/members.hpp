@@ -23,6 +23,7 @@ struct Member {
     int64_t tried_us = 0; // when a session last wanted an id
     int64_t taken_us = 0; // when another server was last seen to have its node
     int64_t started_us = 0;
+    int64_t served_us = 0; // when a session last got an id
     int64_t stopped_since = 0;
     int64_t still_until = 0; // it, or its lease worker, stands still
     bool harmless = false;   // it was only started again

@@ -7,6 +7,7 @@
 #include "leases/faults.hpp"
 #include "leases/life.hpp"
 #include "leases/members.hpp"
+#include "leases/worker_process.hpp"
 #include "map.hpp"
 #include "settings/lease_settings.hpp"
 
@@ -123,11 +124,13 @@ void note_answer(Told& lease, int64_t length_us, int64_t end_us)
     lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
 }
 
-// Outside a stop and new settings, what is in use and has time left is kept.
+// Outside a stop and new settings, what is in use and has time left is kept. A lease worker may
+// tell what the one before it gave back.
 void check_release(const Told& lease)
 {
     const bool ahead = lease.start_us > wall_clock(here()) + 5 * second;
-    if (!flakeid::worker_stopping && !lease.given_back && !world.has('K') && !ahead &&
+    const bool ours = lease.answered_us > worker_began(here());
+    if (ours && !flakeid::worker_stopping && !lease.given_back && !world.has('K') && !ahead &&
         lease.end_us > wall_clock(here()) && true_us - lease.used_us < unused_us - minute) {
         tell("node %u, until %.3f", lease.node, seconds_of(lease.end_us));
         broken("a lease is given back that is in use");
