@@ -51,6 +51,7 @@ struct Id {
     int transaction;
     uint64_t highest_before; // of this layout, when its draw began
     int64_t raised_before;   // what the horizon was raised to then
+    int repairs_before;      // repairs_of() its database then
     bool cached;
 };
 
@@ -105,7 +106,7 @@ int64_t repaired_to();
 void repair_begins(int database, int64_t us);
 void repair_ends(int database);
 bool repair_goes_on(int database); // in this life
-int repairs_of(int database);      // so far
+int repairs_of(int database);      // begins and ends so far
 void repaired_life_begins();
 bool forgotten(const Id& id, size_t life); // of that life or since
 // Somebody raises the horizon of a database by an hour, or extends it with a clock that is wrong by

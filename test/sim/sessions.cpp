@@ -74,18 +74,19 @@ int my_database()
 struct Before {
     uint64_t highest;
     int64_t raised;
+    int repairs;
 };
 
 Before draw_begins(int layout)
 {
     my_highest_wall = INT64_MIN;
-    return {highest_id(layout), raised_to(my_database())};
+    return {highest_id(layout), raised_to(my_database()), repairs_of(my_database())};
 }
 
 void hand_out(const Generator& g, Word word, int layout, const Before& before, bool cached)
 {
-    id_is_handed_out(
-        {raw_id(g, word), g, word, layout, my_transaction, before.highest, before.raised, cached});
+    id_is_handed_out({raw_id(g, word), g, word, layout, my_transaction, before.highest,
+                      before.raised, before.repairs, cached});
     if (word_tick(g.shape, word) > g.limits.now) {
         ran_ahead();
     }

@@ -10,13 +10,12 @@ namespace sim {
 
 namespace {
 
-// A repair takes a count of set-backs away from under a draw that is under way. Its id goes no
-// further than the moment.
-bool is_past(int64_t stamp, int64_t horizon)
+// A repair forgets what is drawn while it is under way.
+bool is_past(const Id& id, int64_t stamp, int64_t horizon)
 {
-    return stamp > horizon &&
-           (!repaired_since(lives.size() - 1) || stamp_us(flakeid::stamp_of_number(stamp)) >
-                                                     stamp_us(flakeid::stamp_of_number(horizon)));
+    const auto database = static_cast<int>(MyDatabaseId - first_database);
+    return stamp > horizon && id.repairs_before == repairs_of(database) &&
+           !repair_goes_on(database);
 }
 
 } // namespace
@@ -48,13 +47,13 @@ void within_horizon(const Id& id)
     const auto database = MyDatabaseId - first_database;
     const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
     const int64_t stamp = stamp_number(stamp_of_word(id.generator, id.word));
-    if (is_past(stamp, durable.stamped.stamp[id.generator.kind])) {
+    if (is_past(id, stamp, durable.stamped.stamp[id.generator.kind])) {
         tell("stamp %llx, horizon %llx", static_cast<long long>(stamp),
              static_cast<long long>(durable.stamped.stamp[id.generator.kind]));
         broken("an id past the flushed horizon");
     }
     const int64_t in_file = flushed_file(here()).stamp[id.generator.kind];
-    if (is_past(stamp, in_file)) {
+    if (is_past(id, stamp, in_file)) {
         tell("stamp %llx, the file says %llx", static_cast<long long>(stamp),
              static_cast<long long>(in_file));
         broken("an id past the horizon of the server");

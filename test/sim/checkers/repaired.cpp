@@ -79,6 +79,7 @@ void repair_begins(int database, int64_t us)
 
 void repair_ends(int database)
 {
+    count[database]++;
     under_way[database]--;
 }
 
@@ -108,7 +109,7 @@ void repaired(Server& server, int database)
     const bool somebody_erred = std::find(raised_or_extended, raised_or_extended + most_databases,
                                           true) != raised_or_extended + most_databases;
     if (!somebody_erred && !may_look_moved(server) &&
-        world.chosen.find_first_of("Kwr") == std::string::npos) {
+        world.chosen.find_first_of("KwrI") == std::string::npos) {
         broken("a repair where nothing was wrong");
     }
     if (world.has('w')) {
