@@ -859,7 +859,7 @@ BEGIN
     PERFORM flakeid.partition_require(tab);
     SELECT b.bound, b.valid INTO bound, valid FROM flakeid.partition_bound(tab) AS b;
     IF valid IS NOT TRUE THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = 'constraint flakeid_partition is not valid any more';
+        RAISE object_in_use USING MESSAGE = 'constraint flakeid_partition is not valid any more', DETAIL = 'Another session has replaced it meanwhile.';
     END IF;
     whole := format('%s.%I', c.relnamespace::regnamespace, c.relname);
     first := flakeid.free_name(c.relnamespace, c.relname, '_before' || flakeid.period_name(flakeid.time_of(bound, layout), every));
@@ -1111,7 +1111,7 @@ BEGIN
         END IF;
         CALL flakeid.partition_step(parent, format('making table %s the first partition of a new table of its name', parent),
             format('flakeid.partition_swap(%L, %L, %L, %L, %L, %L)', parent, every, ahead, keep, layout, drop_old), result);
-        IF result ->> 'failed' = 'busy' THEN
+        IF result ->> 'failed' = 'busy' OR result ->> 'sqlstate' = '55006' THEN -- the constraint stays: it may be another session's
             PERFORM flakeid.partition_fail(result, again);
         ELSIF result ->> 'failed' IS NOT NULL THEN
             failure := result;
