@@ -20,6 +20,7 @@ struct Life {
     bool older_back; // its row counts fewer set-backs than the one before it
     bool made_ids;
     int64_t least_reach; // the least max_ahead of those who looked at it; never: nobody did
+    int64_t began_us = true_us;
 };
 constexpr int64_t longest_max_ahead = 5 * second;
 
