@@ -76,12 +76,6 @@ Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t
     return {page, bound < needed ? extension_interval_us - since_us : 0};
 }
 
-Stamp raised_stamp(Stamp page, Stamp bound, Stamp floor)
-{
-    const Stamp moved{static_cast<uint64_t>(bound) + 1};
-    return std::max(page, std::max(floor, moved));
-}
-
 Stamp repaired_stamp(Stamp stamp, int64_t right_us)
 {
     return stamp_us(stamp) > right_us ? stamp_of(0, right_us) : stamp;

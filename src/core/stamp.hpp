@@ -158,10 +158,6 @@ struct Extension {
 // time since the last flush of an extension, negative when there was none.
 Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us);
 
-// Returns the stamp to be written so that ids begin past `floor`: sessions look at the floor only
-// when the bound has moved, so it does in any case.
-Stamp raised_stamp(Stamp page, Stamp bound, Stamp floor);
-
 // Returns the stamp of a horizon that lies ahead of `right_us` by mistake. A count of set-backs
 // that came with it is as wrong as its moment.
 Stamp repaired_stamp(Stamp stamp, int64_t right_us);

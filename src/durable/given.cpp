@@ -3,6 +3,7 @@
 #include "durable/durable.hpp"
 #include "settings/lease_settings.hpp"
 #include "settings/node.hpp"
+#include "settings/settings.hpp"
 
 namespace flakeid {
 
@@ -59,9 +60,10 @@ const char* given_node(int64_t given)
                     "number that no other server has."));
 }
 
-} // namespace
+// The settings that were looked at last.
+uint64_t generation_seen;
 
-void remember_given()
+void look_at_given()
 {
     const bool by_default = node_setting.by_default && !has_coordinator();
     if (!by_default && !node_setting.by_default && !node_setting.of_all) {
@@ -80,6 +82,17 @@ void remember_given()
     const int64_t given = given_now();
     if (durable.given != given) {
         (void)durable_alter([&](Durable& now) { now.given = given; });
+    }
+}
+
+} // namespace
+
+void remember_given()
+{
+    const uint64_t generation = settings.generation; // looking into catalogs may raise it
+    if (generation_seen != generation) {
+        look_at_given();
+        generation_seen = generation;
     }
 }
 

@@ -100,8 +100,7 @@ int64_t cover(Horizon* horizon, const Stamped& stamped, bool at_once, int64_t no
 // when this transaction replaces the state, or nothing is loaded.
 //
 // A floor is published before its page is written, because any session that extends publishes the
-// bound that it finds on the page; and it moves the bound in any case, because sessions look at the
-// floor only when the bound has moved.
+// bound that it finds on the page.
 template <typename Alter>
 Changed change(Horizon* horizon, bool at_once, Alter alter)
 {
@@ -109,6 +108,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     Stamp bound[horizon_kinds] = {};
     Oid file = InvalidOid;
     bool other_file = false;
+    bool moved = false;
     const Origin here = server_origin(true);
     const DurableChange made = durable_change([&](const DurablePage& page, Durable& durable) {
         const Durable before = durable;
@@ -135,21 +135,11 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
-                Stamp latest;
-                do {
-                    latest = std::max(known[kind], published_bound(horizon, kind));
-                    // Where nobody relies on more than the floor, nobody does on the microsecond by
-                    // which a raise moves the bound.
-                    if (latest <= published_floor(horizon, kind)) {
-                        floor[kind] = raised_stamp(no_stamp, latest, floor[kind]);
-                    }
-                    if (loaded) {
-                        raise_stamp(&horizon->floor[kind], floor[kind]);
-                        pg_memory_barrier();
-                    }
-                    // Whoever has a bound that was published meanwhile may not have seen the floor.
-                } while (published_bound(horizon, kind) > latest);
-                stamp = raised_stamp(stamp, latest, floor[kind]);
+                moved = true;
+                stamp = std::max(stamp, floor[kind]);
+                if (loaded) {
+                    raise_stamp(&horizon->floor[kind], floor[kind]);
+                }
             }
             Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
             take_stamp(&durable.stamped, kind, stamp);
@@ -162,14 +152,11 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         throw_state_lost();
     }
     Changed changed{loaded && !(other_file && durable_may_go_back(made.page)), 0};
-    bool good = !changed.published;
-    for (bool now = at_once; !good; now = true) {
-        const uint64_t era = server_era();
-        changed.wait_us = cover(horizon, made.durable.stamped, now, wall_us());
-        // A repair of another database lowers the file below what nobody relies on.
+    if (changed.published) {
+        changed.wait_us = cover(horizon, made.durable.stamped, at_once, wall_us());
+        // A repair of another database lowers the file below what nobody relies on yet.
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        good = server_era() == era && !(at_once && changed.wait_us > 0);
-        for (int kind = 0; good && kind < horizon_kinds; kind++) {
+        for (int kind = 0; kind < horizon_kinds; kind++) {
             raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
             const Stamp flushed = server_bound(kind);
             const Stamp reached = std::max(flushed, published_floor(horizon, kind));
@@ -179,11 +166,13 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
                 Assert(durable_is_flushed(made.page));
                 raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
                 raise_stamp(&horizon->bound[kind], stamp);
+                moved = true;
             }
         }
+        if (moved) {
+            horizon_moved(horizon);
+        }
         LWLockRelease(AddinShmemInitLock);
-    }
-    if (changed.published) {
         pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
         pg_atomic_write_u32(&horizon->file, file);
     }
@@ -237,13 +226,18 @@ void refuse_where_replaced()
     durable_close(page);
 }
 
+void horizon_moved(Horizon* horizon)
+{
+    pg_atomic_fetch_add_u64(&horizon->version, 1);
+}
+
 void withdraw_bounds(Horizon* horizon)
 {
     for (int kind = 0; kind < horizon_kinds; kind++) {
         raise_stamp(&horizon->floor[kind], published_bound(horizon, kind));
-        pg_write_barrier();
         pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(least_stamp));
     }
+    horizon_moved(horizon);
 }
 
 Horizon* horizon_attach()

@@ -10,10 +10,12 @@
 //
 // Locking: AddinShmemInitLock is held to take an entry, and to publish bounds, beside repairs of
 // other databases. Whoever alters the row holds the lock of its page (durable.hpp), which orders
-// those who extend. No lock: all of Horizon but `database` is atomic, and a draw reads `bound`,
-// then `floor`, then `least_us`, then `floor` again. A raise moves `least_us` first, a repair
-// `floor`: no draw goes by a floor that is raised and a moment that is not, which look like a clock
-// that was set back.
+// those who extend. No lock: all of Horizon but `database` is atomic. What is published moves
+// `version` last, and a draw goes by numbers that it read while `version` stood still. A raise
+// moves `least_us` before `floor`, which are read in the other order: no draw goes by a floor that
+// is raised and a moment that is not, which look like a clock that was set back. Rejected: look at
+// `bound` alone, and let every raise move it. After a repair it may come back to a number that a
+// session remembers.
 //
 // What a crash leaves of an extension, wherever it comes:
 //   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.
@@ -37,7 +39,8 @@ namespace flakeid {
 // was dropped.
 struct alignas(64) Horizon {
     Oid database;
-    pg_atomic_uint32 file; // that the bound was flushed to
+    pg_atomic_uint32 file;    // that the bound was flushed to
+    pg_atomic_uint64 version; // never 0, never twice the same
     pg_atomic_uint64 bound[horizon_kinds];
     pg_atomic_uint64 floor[horizon_kinds];
     pg_atomic_uint64 extended_at[horizon_kinds]; // Steady
@@ -49,6 +52,15 @@ struct alignas(64) Horizon {
 static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
 
 void horizon_init();
+
+// Returns a number that moves when anything does that a draw goes by.
+inline uint64_t horizon_version(Horizon* horizon)
+{
+    return pg_atomic_read_u64(&horizon->version);
+}
+
+// Moves the version, after what was published.
+void horizon_moved(Horizon* horizon);
 
 inline Stamp published_bound(Horizon* horizon, int kind)
 {

@@ -81,7 +81,6 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
         [&](const DurablePage&, Durable& durable) {
             Stamped& stamped = durable.stamped;
             const Stamp back_before = stamp_of_number(stamped.stamp[back_horizon]);
-            const Stamp bound[] = {published_bound(horizon, 0), published_bound(horizon, 1)};
             withdraw_bounds(horizon);
             // Ids that were made since another repair are not forgotten.
             const Stamped right = server_right(wall_us());
@@ -89,10 +88,8 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
                 const Stamp stamp =
                     std::max(stamp_of_number(stamped.stamp[kind]), published_floor(horizon, kind));
-                // Another bound than before: sessions look at the rest only when it has moved.
-                const Stamp repaired =
-                    std::max(repaired_stamp(stamp, right_us), stamp_of_number(right.stamp[kind]));
-                stamped.stamp[kind] = stamp_number(repaired) + (repaired == bound[kind] ? 1 : 0);
+                stamped.stamp[kind] =
+                    std::max(stamp_number(repaired_stamp(stamp, right_us)), right.stamp[kind]);
             }
             stamped.latest_us = std::min(stamped.latest_us, right_us);
             const Stamp back = stamp_of_number(stamped.stamp[back_horizon]);
@@ -107,20 +104,17 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     }
     Assert(durable_is_flushed(made.page));
     server_repair(right_us, bounds_of_others);
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        pg_atomic_write_u64(&horizon->floor[kind],
-                            static_cast<uint64_t>(made.durable.stamped.stamp[kind]));
-    }
-    pg_write_barrier();
     pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
-        pg_atomic_write_u64(&horizon->kept[kind], stamp);
-        pg_atomic_write_u64(&horizon->begun[kind],
-                            std::min(stamp, pg_atomic_read_u64(&horizon->begun[kind])));
-        pg_write_barrier();
-        pg_atomic_write_u64(&horizon->bound[kind], stamp);
+        const uint64_t begun = pg_atomic_read_u64(&horizon->begun[kind]);
+        pg_atomic_write_u64(&horizon->begun[kind], std::min(stamp, begun));
+        for (pg_atomic_uint64* number :
+             {&horizon->floor[kind], &horizon->kept[kind], &horizon->bound[kind]}) {
+            pg_atomic_write_u64(number, stamp);
+        }
     }
+    horizon_moved(horizon);
     pg_atomic_write_u32(&horizon->file, durable_file(made.page));
     durable_close(made.page, AccessExclusiveLock);
     tell_of_rest(right_us, now_us);

@@ -29,6 +29,7 @@ void make_entry(Horizon& fresh)
         pg_atomic_init_u64(&fresh.kept[kind], 0);
         pg_atomic_init_u64(&fresh.begun[kind], 0);
     }
+    pg_atomic_init_u64(&fresh.version, 1);
     pg_atomic_init_u64(&fresh.nodes, 0);
     pg_atomic_init_u64(&fresh.least_us, 0);
     pg_write_barrier();

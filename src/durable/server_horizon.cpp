@@ -347,11 +347,6 @@ Stamped server_right(int64_t now_us)
     return right;
 }
 
-uint64_t server_era()
-{
-    return pg_atomic_read_u64(&loaded()->records.era);
-}
-
 void server_repair(int64_t right_us, Stamped (*relied_by_others)())
 {
     ServerHorizon* server = loaded();

@@ -67,10 +67,6 @@ bool server_has_node(uint32_t node);
 // stamp.
 Stamped server_right(int64_t now_us);
 
-// Returns a number that each repair moves, with AddinShmemInitLock held. A bound is published with
-// that lock held too, and only where no repair came since the file was made to say as much.
-uint64_t server_era();
-
 // Lowers what lies past the moment `right_us` by mistake, but for what databases rely on meanwhile
 // and for the bounds that others have published.
 void server_repair(int64_t right_us, Stamped (*relied_by_others)());

@@ -172,7 +172,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
     if (d.verdict == Verdict::extend && !g.admitted) {
         horizon_admit(g.horizon, g.node);
         g.admitted = true;
-        g.bound = no_stamp; // makes the limits anew
+        g.version = 0; // makes the limits anew
         wait_us = 0;
     } else if (d.verdict == Verdict::extend) {
         wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);

@@ -28,7 +28,7 @@ inline bool in_tick(const Generator& g)
 // Draws one id.
 inline Word draw_one(Generator& g)
 {
-    if (likely(in_tick(g) && published_bound(g.horizon, g.kind) == g.bound)) {
+    if (likely(in_tick(g) && horizon_version(g.horizon) == g.version)) {
         Word last{pg_atomic_read_u64(&g.slot->word)};
         while (likely(in_stretch(g.stretch, last))) {
             const Word word = last + 1;
@@ -61,7 +61,7 @@ void draw_cache(Generator& generator, uint32_t count);
 // the node or the lease has changed.
 inline bool cached_word_serves(Generator& g)
 {
-    if (unlikely(published_bound(g.horizon, g.kind) != g.bound)) {
+    if (unlikely(horizon_version(g.horizon) != g.version)) {
         refresh_limits(g, wall_us());
     }
     auto in_time = [&](int64_t now_us) {

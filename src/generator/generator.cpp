@@ -49,32 +49,33 @@ void limit_to_lease(Generator& g)
         std::min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.lease.last_tick));
 }
 
-// Decodes the shared bound and floor.
-void set_limits(Generator& g, Stamp bound)
+// Decodes what the horizon publishes.
+void set_limits(Generator& g)
 {
-    pg_read_barrier();
     Stamp floor;
     int64_t least_us;
     do {
+        g.version = horizon_version(g.horizon);
+        pg_read_barrier();
+        g.bound = published_bound(g.horizon, g.kind);
         floor = published_floor(g.horizon, g.kind);
         pg_read_barrier();
         least_us = published_least_us(g.horizon);
         pg_read_barrier();
-    } while (published_floor(g.horizon, g.kind) != floor);
+    } while (horizon_version(g.horizon) != g.version);
     // The first tick that begins after the floor; no count of set-backs that none explains.
     const Word before = last_word_at(g, floor);
     const Word next = before == highest_word ? before : before + 1;
-    auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(bound), us)); };
+    auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(g.bound), us)); };
     g.limits.first = word_back(g.shape, next) == word_back(g.shape, before) ? next : before;
     if (g.shape.has_back) {
         const int64_t least = tick_of_us(g.layout, least_us) + 1;
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }
-    g.limits.last = last_word_at(g, bound);
-    g.limits.reserved = last_at(stamp_us(bound) - spared_us);
-    g.early.word = last_at(stamp_us(bound) - early_extension_us);
+    g.limits.last = last_word_at(g, g.bound);
+    g.limits.reserved = last_at(stamp_us(g.bound) - spared_us);
+    g.early.word = last_at(stamp_us(g.bound) - early_extension_us);
     g.early.next_us = 0;
-    g.bound = bound;
     if (g.cache.next < g.limits.first || word_tick(g.shape, g.cache.next) < g.limits.least) {
         drop_cache(g);
     }
@@ -112,7 +113,7 @@ void set_slot(Generator& g, uint32_t node, Slot* slot)
 {
     Assert(node <= g.layout.max_node && (slot->node == node || slot == &no_slot));
     const bool admitted = slot == &no_slot || horizon_admits(g.horizon, node);
-    g.bound = admitted && g.admitted ? g.bound : no_stamp; // no_stamp makes the limits anew
+    g.version = admitted && g.admitted ? g.version : 0; // 0 makes the limits anew
     g.admitted = admitted;
     g.slot = slot;
     g.node = node;
@@ -192,7 +193,7 @@ void refuse_ids_of_settings(const Generator& g)
 }
 
 // The caller has set g.layout, g.name and g.preset. It sets g.generation last, so that an error
-// leaves the generator unmade; to the one from before this, since looking into catalogs may raise
+// leaves the generator unmade, and to the one from before, since looking into catalogs may raise
 // it. `of_node`: the node that the user named, or nullptr.
 void make(Generator& g, const int32_t* of_node = nullptr)
 {
@@ -221,7 +222,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     }
     g.limits.least = Tick{0};
     g.limits.start_ahead = static_cast<uint64_t>(server_longest_wait_us() / g.layout.tick_us);
-    g.bound = no_stamp;
+    g.version = 0;
     g.tick = TickNow{};
     g.stretch = Stretch{};
     if (g.layout.enciphered) {
@@ -307,7 +308,7 @@ void view_lease(Generator& g)
                     lease_open(g.lease.entry, view, g.slot, first_word(g));
     }
     g.lease.end_us = view.held ? view.end_us : 0;
-    g.bound = no_stamp; // makes the limits anew
+    g.version = 0; // makes the limits anew
 }
 
 bool set_node(Generator& g, uint32_t node)
@@ -380,16 +381,14 @@ void change_node(Generator& g, int32_t node)
 void refresh_limits(Generator& g, int64_t now_us)
 {
     const bool other_tick = now_us < g.tick.start_us || now_us >= g.tick.end_us;
-    const bool other_bound = published_bound(g.horizon, g.kind) != g.bound;
+    const bool other_version = horizon_version(g.horizon) != g.version;
     if (other_tick) {
         set_clock(g, now_us);
     }
-    // A repair lowers the floor too: the bound from before it is not good with it.
-    for (bool other = other_bound; other; other = published_bound(g.horizon, g.kind) != g.bound) {
-        set_limits(g, published_bound(g.horizon, g.kind));
-        pg_read_barrier();
+    if (other_version) {
+        set_limits(g);
     }
-    if (other_tick || other_bound) {
+    if (other_tick || other_version) {
         Limits limits = g.limits;
         limits.last = std::min(limits.last, g.early.word);
         // A lease is looked at with every word.

@@ -58,7 +58,8 @@ struct Generator {
     HorizonKind kind;
     Slot* slot; // of `node`
     Horizon* horizon;
-    Stamp bound; // that `limits` were made from
+    uint64_t version; // of the horizon that `limits` were made from; 0: of none
+    Stamp bound;      // that they were made from
     TickNow tick;
     Stretch stretch;    // of `limits`, but no word that extends the horizon early
     uint64_t node_bits; // of `node`, in their place

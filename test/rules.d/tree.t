@@ -17,10 +17,10 @@ for my $top (sort keys %most)
 	none("no file of $top/ has more than $most{$top} lines", grep { text($_) =~ tr/\n// > $most{$top} } @files);
 }
 
-# The model checks the arithmetic of the horizon that the server runs, not another one.
-my @compiles = lines('make -nB -C test/model build/horizon_model');
-like("@compiles", qr{/src/core/stamp\.cpp\b}, 'the model links core/stamp');
-like(join(' ', lines('g++ -std=c++17 -MM test/model/horizon_model.cpp')), qr{/src/core/stamp\.hpp\b}, 'and uses it');
+# The model draws with the step that the server runs, not another one.
+my @compiles = lines('make -nB -C test/model build/lease_model');
+like("@compiles", qr{/src/core/step\.cpp\b}, 'the model links core/step');
+like(join(' ', lines('g++ -std=c++17 -MM test/model/lease_model.cpp')), qr{/src/core/step\.hpp\b}, 'and uses it');
 
 # The server's Max and Min evaluate an argument twice. So the keeper of leases looked at all leases a
 # second time for how long to sleep, and what had just ended then was for ever.

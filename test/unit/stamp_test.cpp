@@ -241,19 +241,6 @@ TEST(Extension, LeavesThatOfAnotherSessionAlone)
     EXPECT_EQ(extension(wanted, wanted, wanted, wanted, never).stamp, wanted) << "arrived";
 }
 
-TEST(RaisedStamp, LiesPastEverythingAndMovesTheBound)
-{
-    Random random(6);
-    for (int i = 0; i < 100000; i++) {
-        const Stamp page = random_stamp(random), bound = random_stamp(random),
-                    floor = random_stamp(random);
-        const Stamp raised = raised_stamp(page, bound, floor);
-        ASSERT_GE(raised, page);
-        ASSERT_GE(raised, floor);
-        ASSERT_GT(raised, bound);
-    }
-}
-
 TEST(RepairedStamp, LowersWhatLiesAheadOnly)
 {
     Random random(7);

@@ -34,8 +34,8 @@ void extensions_begin()
 
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after)
 {
-    // There a row may say anything.
-    if (world.has('r') || world.has('V') || erred(database)) {
+    // There a row may say anything; and a repair writes what others lead the server to.
+    if (world.has('r') || world.has('V') || erred(database) || repair_goes_on(database)) {
         return;
     }
     looked_moved = may_look_moved(server) ? lives.size() : looked_moved;
