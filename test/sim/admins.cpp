@@ -6,6 +6,7 @@
 #include "durable/durable.hpp"
 #include "durable/horizon.hpp"
 #include "durable/server_horizon.hpp"
+#include "settings/settings.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -112,6 +113,7 @@ void repair(uint32_t max_node, bool none_kept)
     const uint32_t last = last_node();
     const int64_t made_ids = makers(last);
     repair_begins(my_database(), furthest);
+    horizon_is_lowered(my_database(), now_us + flakeid::least_max_ahead_us);
     if (flakeid::horizon_repair(now_us, 0, last, max_node, none_kept)) {
         was_repaired();
         note("the horizon of database %lld is repaired", my_database());

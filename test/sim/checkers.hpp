@@ -92,7 +92,8 @@ void back_explained(const Id& id);
 // The horizon of a database is being raised, and was in this life; it was raised to that moment.
 void raise_begins(int database);
 bool raise_began(int database);
-void horizon_is_raised(int database, int64_t us); // 0: it is being lowered again
+void horizon_is_raised(int database, int64_t us);  // 0: nobody remembers it
+void horizon_is_lowered(int database, int64_t us); // but not below that moment
 int64_t raised_to(int database);
 void past_raised(const Id& id);
 void raised_life_begins(Start how);

@@ -1,4 +1,5 @@
-// What is drawn after the horizon of a database was raised lies past that moment.
+// What is drawn after the horizon of a database was raised lies past that moment. A repair
+// takes back no more than what lies further ahead of the clock than any session stamps.
 #include "checkers.hpp"
 
 #include <algorithm>
@@ -32,6 +33,11 @@ bool raise_began(int database)
 void horizon_is_raised(int database, int64_t us)
 {
     raised[database] = us == 0 ? 0 : std::max(raised[database], us);
+}
+
+void horizon_is_lowered(int database, int64_t us)
+{
+    raised[database] = std::min(raised[database], us);
 }
 
 int64_t raised_to(int database)

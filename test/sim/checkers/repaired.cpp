@@ -74,7 +74,6 @@ void repair_begins(int database, int64_t us)
     count[database]++;
     under_way[database]++;
     repairs.push_back({lives.size() - 1, us});
-    horizon_is_raised(database, 0);
 }
 
 void repair_ends(int database)
