@@ -22,7 +22,6 @@ struct Life {
     int64_t least_reach; // the least max_ahead of those who looked at it; never: nobody did
     int64_t began_us = true_us;
 };
-constexpr int64_t longest_max_ahead = 5 * second;
 
 // Another server may have gone on from the same files.
 constexpr bool took_a_place(Start how)
@@ -31,7 +30,7 @@ constexpr bool took_a_place(Start how)
 }
 
 // What a copy's or standby's clock may be behind (doc/guarantees.md).
-constexpr int64_t clock_may_lag = longest_max_ahead - 2 * second;
+constexpr int64_t clock_may_lag = 3 * second;
 extern std::vector<Life> lives;
 
 // A transaction.

@@ -420,6 +420,11 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     s.number = 0;
     s.database_count = world.has('D') ? static_cast<int>(choice.between(2, 3)) : 1;
     s.configuration["flakeid.node"] = !world.has('N') ? "0" : choice.one_in(2) ? "0-1" : "0-15";
+    // A standby knows of each database alone how far ahead of the clock it may have stamped.
+    if (world.has('R') && !(world.has('P') && world.has('D')) && choice.one_in(2)) {
+        world.max_ahead = 8 * second;
+        s.configuration["flakeid.max_ahead"] = "8000";
+    }
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;
     s.machine = ++next_machine;
@@ -483,7 +488,7 @@ void end_world()
     }
     note("faults stop");
     // What sessions stamped ahead of the clock lies behind it by then.
-    const int64_t passed = (has_far_sessions() ? 70 : 10) * second;
+    const int64_t passed = has_far_sessions() ? 70 * second : world.max_ahead + 5 * second;
     s.clock.still_at = -1;
     put_clock_right();
     s.clock.offset += behind();

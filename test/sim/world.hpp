@@ -23,7 +23,8 @@ struct World {
     uint64_t seed = 0;
     std::string chosen; // letters of features
     int session_count = 0;
-    int server = 0; // the one whose sessions draw
+    int server = 0;                 // the one whose sessions draw
+    int64_t max_ahead = 5 * second; // flakeid.max_ahead of the configuration
 
     bool has(char letter) const { return chosen.find(letter) != std::string::npos; }
 };

@@ -10,10 +10,10 @@ namespace sim {
 
 namespace {
 
-// flakeid.max_ahead of any role
+// The largest flakeid.max_ahead of any role
 int64_t furthest_ahead()
 {
-    return has_far_sessions() ? minute : (world.has('R') ? 8 : 5) * second;
+    return has_far_sessions() ? minute : world.max_ahead;
 }
 
 struct Moved {

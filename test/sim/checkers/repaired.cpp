@@ -43,7 +43,7 @@ bool has_far_sessions()
 
 int64_t repaired_to()
 {
-    return has_far_sessions() ? minute : longest_max_ahead;
+    return has_far_sessions() ? minute : world.max_ahead;
 }
 
 void repaired_begins()
