@@ -321,11 +321,11 @@ goes($acquire =~ s/\)$/, token => gen_random_uuid())/r);
 realm('a token that another session asks with');
 $node->safe_psql($database, 'CREATE TABLE mine AS SELECT gen_random_uuid() AS token');
 my $mine = 'token => (SELECT token FROM mine)';
-my $other = $node->background_psql($database);
-$other->query_safe("BEGIN; SELECT flakeid.lease_acquire('default', 'me', '60 s', 1, $mine)");
-$other->query_until(qr/begun/, "\\echo begun\n" . 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.001); END LOOP; END $$; COMMIT;' . "\n");
+my $asking = $node->background_psql($database);
+$asking->query_safe("BEGIN; SELECT flakeid.lease_acquire('default', 'me', '60 s', 1, $mine)");
+$asking->query_until(qr/begun/, "\\echo begun\n" . 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.001); END LOOP; END $$; COMMIT;' . "\n");
 refused($acquire =~ s/\)$/, 2, $mine)/r, qr/^55000: the token was used by a question that was asked at the same time/);
-$other->quit;
+$asking->quit;
 goes($acquire =~ s/\)$/, 1, $mine)/r);
 
 realm('leases in the role of a replica');
