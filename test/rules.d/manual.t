@@ -55,7 +55,7 @@ none('they are those of all pages and tests', map { "$_->[0]: $_->[1]" } grep { 
 my @subjects = map { $_->[0] } @reference;
 my @headings = map { text($_) =~ /^## (.*)$/gm } @pages;
 same('settings of doc/reference', \@settings, [ map { /^(?:`flakeid\.\w+`(?:, | and )?)+$/ ? grep({ !$people->{"flakeid.$_"} } /`flakeid\.(\w+)`/g) : () } @subjects, @headings ]);
-same('settings of doc/privileges.md', \@settings, [ map { $_->[0] =~ /^setting `flakeid\.(\w+)`$/ } cells('doc/privileges.md') ]);
+same('settings of doc/dev/privileges_functions.md', \@settings, [ map { $_->[0] =~ /^setting `flakeid\.(\w+)`$/ } cells('doc/dev/privileges_functions.md') ]);
 my %is_setting = map { ("flakeid.$_" => 1) } @settings;
 same('functions, types and views of doc/reference',
 	[ keys %$people ], [ grep { !$is_setting{$_} } map { /`(flake(?:_\w+|id\.\w+)?)(?=[`(])/g } grep { !/^column/ } @subjects, @headings ]);

@@ -1,5 +1,5 @@
 # Who may do what: each function, view, table and setting of the extension for each kind of role, as
-# doc/privileges.md or one of its companions says it. What has no line there, or another one, is an error. It is the same
+# doc/dev/privileges.md or doc/dev/privileges_functions.md says it. What has no line there, or another one, is an error. It is the same
 # whatever the default privileges of the installer are.
 use strict;
 use warnings;
@@ -81,7 +81,7 @@ for my $role (@roles)
 }
 push @lines, map { "| setting `$_` | " . join(' | ', @{ $may{$_} }) . ' |' } @settings;
 
-my @pages = qw(privileges privileges_functions dev/privileges);
+my @pages = qw(dev/privileges dev/privileges_functions);
 my %is = map { s/ +/ /gr => 1 } @lines;
 my %told = map { chomp; s/ +/ /gr => 1 } grep { /^\| (?:materialized |foreign )?\w+ `/ } split /^/, join '', map { slurp_file(source_dir() . "/doc/$_.md") } @pages;
 cmp_ok(scalar(keys %is), '>', 60, 'objects of the extension');
