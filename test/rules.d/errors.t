@@ -64,11 +64,9 @@ for my $section (map { split /^(?=##)/m, text($_) } @pages)
 none('each message has what to do', @mute);
 same('messages', [ map { my $message = $_; map { "$_ $message" } keys %{ $raised{$message} } } keys %raised ], [ keys %told ]);
 
-# doc/errors.md says of each SQLSTATE what it means, and leads to each message.
+# doc/errors.md says of each SQLSTATE what it means, and leads to each page of messages.
 my $list = text('doc/errors.md');
 none('doc/errors.md tells each SQLSTATE', grep { length == 5 && $list !~ /^\| $_ \|/m } map { (split)[0] } keys %told);
-my @links = map { my $page = $_; map { my $anchor = lc =~ s/[^\w -]//gr =~ s/ /-/gr; "- [$_](" . $page =~ s{^doc/}{}r . "#$anchor)" } text($page) =~ /^### (.*)$/mg }
-  grep { !m{/log\.md$} } @pages;
-is(($list =~ /<!-- begin messages -->\n\n(.*?)\n\n<!-- end -->/s)[0], join("\n", sort { lc $a =~ s/^\W+//r cmp lc $b =~ s/^\W+//r } @links), 'doc/errors.md leads to each error');
+none('doc/errors.md leads to each page', grep { my $page = s{^doc/}{}r; $list !~ /\]\(\Q$page\E\)/ } @pages);
 
 done_testing();
