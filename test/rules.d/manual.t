@@ -38,7 +38,6 @@ for my $row (map { s/"\s+"//gr } $table =~ /\{("[^{}]*)\}/g)
 }
 my @told = map { "@$_[0, 1] since " . epoch_ms($_->[2]) } grep { @$_ > 2 && $_->[1] =~ /^time:\d|^back:\d/ } cells('doc/layouts.md');
 same('presets of doc/layouts.md', \@layouts, \@told);
-same('presets of doc/scale.md', \@presets, [ map { map { /`(\w+)`/g } map { $_->[0] } @$_ } (tables('doc/scale.md', 'preset'))[0] ]);
 none('doc/pictures/presets.svg is drawn anew (test/pictures/draw presets)', grep { text('doc/pictures/presets.svg') !~ />$_</ } @presets);
 
 my ($databases) = $sources =~ /max_databases = (\d+);/;
