@@ -147,7 +147,7 @@ bool alters_types(Oid never)
     if (ActivePortal == nullptr || list_length(ActivePortal->stmts) != 1) {
         return false;
     }
-    const Node* statement = linitial_node(PlannedStmt, ActivePortal->stmts)->utilityStmt;
+    Node* statement = linitial_node(PlannedStmt, ActivePortal->stmts)->utilityStmt;
     if (statement == nullptr || !IsA(statement, AlterTableStmt)) {
         return false;
     }
