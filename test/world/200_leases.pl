@@ -1,17 +1,16 @@
-# Three servers, two Node.js programs and a Python program on leases of one realm: no id twice, each
+# Three servers, two Node.js programs and two Python programs on leases of one realm: no id twice, each
 # inside its lease. Then what a hundred acquires at once, and one too many, get.
 use strict;
 use warnings;
 
-use Cwd qw(abs_path);
-use File::Basename qw(dirname);
-use File::Copy qw(copy);
 use FindBin;
-use lib "$FindBin::Bin/../t";
-use IPC::Run qw(start finish run);
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use IPC::Run qw(start finish);
+use JSON::PP qw(encode_json);
 use Leases;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Programs;
 use Test::More;
 
 my $each = 400_000;
@@ -19,21 +18,8 @@ my $coordinator = coordinator('coordinator', conf => "max_connections = 150\n");
 my @servers = map { generator("server$_", $coordinator, ttl => '6s') } 1 .. 3;
 
 # The programs, with what of them this machine has, on leases that outlast a slow reader of what they print.
-my $clients = abs_path("$FindBin::Bin/../clients");
-my $dir = PostgreSQL::Test::Utils::tempdir;
-my @programs;
-SKIP:
-{
-	skip 'needs node and npm', 1 if system('npm --version >/dev/null 2>&1') != 0;
-	copy("$clients/$_", $dir) or die "$_: $!" for qw(package.json lease.mjs);
-	my $log;
-	ok(run([ 'npm', '--prefix', $dir, 'install', '--no-package-lock', '--omit=dev', '--fetch-retries=5', '--no-audit', '--no-fund', '--cache', "$dir/cache" ],
-			'<', \undef, '>&', \$log), 'pg installed') or diag $log;
-	push @programs, [ 'node', "$dir/lease.mjs", 'default', "node$_", '60', $each ] for 1 .. 2;
-}
-my ($python) = grep { -x $_ && system("$_ -c 'import psycopg2' 2>/dev/null") == 0 }
-  qw(/usr/bin/python3 /usr/local/bin/python3);
-push @programs, [ $python, "$clients/lease.py", 'default', 'python', '60', $each ] if $python;
+my $dir = copied(map { ("doc/clients/flake_lease.$_", "test/clients/lease_programs/ids.$_") } qw(mjs py));
+my @programs = map { my ($language, @command) = @$_; map { [ @command, "$dir/ids.$language", "$dir/$language$_", encode_json({ holder => "$language$_" }) ] } 1 .. 2 } drivers();
 note scalar(@programs), ' programs';
 
 my (@running, @printed, @errors);
@@ -43,7 +29,7 @@ my (@running, @printed, @errors);
 	{
 		my $i = @running;
 		($printed[$i], $errors[$i]) = ('', '');
-		push @running, start($command, '<', \undef, '>', \$printed[$i], '2>', \$errors[$i]);
+		push @running, start($command, '<', \"$each\n\n", '>', \$printed[$i], '2>', \$errors[$i]);
 	}
 }
 sub server
@@ -57,7 +43,8 @@ sub server
 for my $i (0 .. $#running)
 {
 	finish($running[$i]);
-	is($? . $errors[$i], '0', 'drew: ' . ($programs[$i] ? "@{$programs[$i]}[0, 3]" : 'server'));
+	is($? . $errors[$i], '0', 'drew: ' . ($programs[$i] ? $programs[$i][-1] : 'server'));
+	$printed[$i] = slurp_file($programs[$i][-2]) if $programs[$i];
 	$printed[$i] =~ s/^\n//mg;
 	add_ids($coordinator, $printed[$i]);
 }
