@@ -1,0 +1,1 @@
+DELETE FROM outbox WHERE id <= (SELECT min(last_seen) FROM consumer);
