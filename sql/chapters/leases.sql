@@ -6,6 +6,11 @@
 -- Who may stamp ids of a node, from when until when. The end of a node's last lease stands in
 -- flakeid.lease_node and never goes back while ids may have been stamped before it. Whatever happens
 -- to a node locks its row. (doc/leases.md)
+--
+-- A client may leave its transaction open, so nobody waits for a row that a client can lock: who cannot
+-- lock a node at once is told so. For the same reason the rows of nodes are made by superusers, with
+-- their realm: an INSERT would wait for everybody who is making the same row. A client waits for one
+-- thing alone, for a question that was asked with its own token.
 
 -- Durations are whole seconds: an interval with months or days is as long as its calendar and the
 -- reader's time zone say.
@@ -25,7 +30,19 @@ CREATE TABLE flakeid.lease_node (
     PRIMARY KEY (realm, node)
 ) USING heap;
 CREATE INDEX lease_node_free ON flakeid.lease_node (realm, free_from, node);
-COMMENT ON TABLE flakeid.lease_node IS 'when each node that was ever leased is free, and the token of its last lease';
+COMMENT ON TABLE flakeid.lease_node IS 'from when each node is free, and the token of its last lease';
+
+CREATE FUNCTION flakeid.lease_make_nodes(of_realm text, nodes int4) RETURNS void
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    INSERT INTO flakeid.lease_node (realm, node)
+    SELECT of_realm, fresh.number
+    FROM (SELECT generate_series(0, nodes - 1) AS number) AS fresh
+    WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.node = fresh.number)
+    ON CONFLICT (realm, node) DO NOTHING
+$$;
+COMMENT ON FUNCTION flakeid.lease_make_nodes(text, int4) IS 'internal: makes the nodes of a realm that are missing';
+
+SELECT flakeid.lease_make_nodes('default', 1024);
 
 CREATE TABLE flakeid.lease_history (
     token uuid PRIMARY KEY,
@@ -58,8 +75,9 @@ BEGIN
             HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'');', NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s);
         RETURN NULL;
     END IF;
-    -- Some restore a dump in the role of a replica; it holds the settings of realms alone.
-    IF current_setting('session_replication_role') = 'replica'
+    -- Some restore a dump in the role of a replica; it holds the settings of realms alone. What a trigger
+    -- makes, nodes of a realm, is this server's own.
+    IF current_setting('session_replication_role') = 'replica' AND pg_trigger_depth() = 1
        AND NOT (TG_TABLE_NAME = 'lease_realm'
                 AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a WHERE a.backend_type = 'client backend')) THEN
         RETURN NULL;
@@ -77,16 +95,29 @@ CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.lease_rest(true);
+    PERFORM flakeid.lease_make_nodes('default', 1024);
+    PERFORM flakeid.lease_make_nodes(r.realm, r.nodes) FROM flakeid.lease_realm AS r;
     RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'internal: begins a rest when leases were emptied';
 
+CREATE FUNCTION flakeid.lease_realm_changed() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM flakeid.lease_make_nodes(NEW.realm, NEW.nodes);
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_realm_changed() IS 'internal: makes the nodes that a realm lacks';
+
+CREATE TRIGGER make_nodes AFTER INSERT OR UPDATE ON flakeid.lease_realm FOR EACH ROW EXECUTE FUNCTION flakeid.lease_realm_changed();
+
 CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
 CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_node FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
 CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_history FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
 
-ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE ALWAYS TRIGGER ignore_replicated;
+ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE ALWAYS TRIGGER ignore_replicated, ENABLE ALWAYS TRIGGER make_nodes;
 ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE REPLICA TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE REPLICA TRIGGER ignore_replicated;
 
@@ -176,6 +207,25 @@ $$;
 COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
     'internal: length of a lease in whole seconds, which no calendar or time zone changes';
 
+CREATE FUNCTION flakeid.lease_lock(of_realm text, of_node int4, of_token uuid) RETURNS timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    free timestamptz;
+BEGIN
+    SELECT n.free_from INTO free FROM flakeid.lease_node AS n
+    WHERE n.realm = of_realm AND n.node = of_node AND (of_token IS NULL OR n.token = of_token) FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND AND EXISTS (SELECT FROM flakeid.lease_node AS n
+                             WHERE n.realm = of_realm AND n.node = of_node AND (of_token IS NULL OR n.token = of_token)) THEN
+        RAISE lock_not_available USING
+            MESSAGE = format('another transaction is changing node %s of realm "%s"', of_node, of_realm),
+            HINT = 'Ask again when it has ended.';
+    END IF;
+    RETURN free;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_lock(text, int4, uuid) IS
+    'internal: locks a node, and returns from when it is free; NULL: there is no such node, or its last lease has another token. It never waits';
+
 -- What servers and programs call
 
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
@@ -218,8 +268,7 @@ BEGIN
     IF FOUND THEN
         IF last.realm = of_realm AND last.holder = lease_acquire.holder
            AND (wanted IS NULL OR wanted = last.node) AND (lease_acquire.max_node IS NULL OR lease_acquire.max_node >= last.node) THEN
-            SELECT n.free_from INTO free FROM flakeid.lease_node AS n
-            WHERE n.realm = of_realm AND n.node = last.node AND n.token = lease_acquire.token FOR UPDATE;
+            free := flakeid.lease_lock(of_realm, last.node, lease_acquire.token);
             IF free > b.now AND EXISTS (SELECT FROM flakeid.lease_history AS h
                                         WHERE h.token = lease_acquire.token AND h.released_at IS NULL) THEN
                 IF b.rest_until IS NOT NULL AND free <= b.now + make_interval(secs => b.max_skew_s) THEN
@@ -260,10 +309,11 @@ BEGIN
                 DETAIL = format('Its nodes are 0 to %s.', top),
                 HINT = 'Change the number of nodes with flakeid.lease_realm_set().';
         END IF;
-        INSERT INTO flakeid.lease_node (realm, node) VALUES (of_realm, wanted)
-        ON CONFLICT (realm, node) DO NOTHING;
-        SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
-        WHERE n.realm = of_realm AND n.node = wanted FOR UPDATE;
+        found_node := wanted;
+        SELECT n.free_from INTO free FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.node = wanted;
+        IF free <= b.now THEN
+            free := flakeid.lease_lock(of_realm, wanted, NULL);
+        END IF;
         IF free > b.now THEN
             SELECT h.holder, h.released_at INTO last
             FROM flakeid.lease_node AS n JOIN flakeid.lease_history AS h USING (token)
@@ -278,41 +328,30 @@ BEGIN
                     ELSE 'Ask again then.' END;
         END IF;
     ELSE
-        <<search>>
-        FOR attempt IN 1 .. 4 LOOP
-            -- Nobody waits for others that take nodes at the same time.
-            SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
-            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
-            ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
-            EXIT search WHEN FOUND;
-            IF attempt = 1 THEN
-                -- One at a time adds nodes, under a lock that nobody else has a right to.
-                INSERT INTO flakeid.lease_realm (realm, nodes, max_ttl_s, max_skew_s)
-                VALUES (of_realm, b.nodes, b.max_ttl_s, b.max_skew_s) ON CONFLICT (realm) DO NOTHING;
-                PERFORM FROM flakeid.lease_realm AS r WHERE r.realm = of_realm FOR NO KEY UPDATE;
-            ELSIF attempt = 2 THEN
-                INSERT INTO flakeid.lease_node (realm, node)
-                SELECT of_realm, fresh.number
-                FROM (SELECT generate_series(0, top) AS number) AS fresh
-                WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n
-                                  WHERE n.realm = of_realm AND n.node = fresh.number)
-                LIMIT 1024
-                ON CONFLICT (realm, node) DO NOTHING;
-            ELSIF attempt = 3 THEN
-                -- All that is left is being taken; some of it may be given back.
-                SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
-                WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
-                ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE;
-                EXIT search WHEN FOUND;
-            ELSE
-                SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
-                WHERE n.realm = of_realm AND n.node BETWEEN low AND top;
+        -- Nobody waits for others that take nodes at the same time.
+        SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
+        WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
+        ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
+            WHERE n.realm = of_realm AND n.node BETWEEN low AND top;
+            IF free <= b.now THEN
+                RAISE lock_not_available USING
+                    MESSAGE = format('other transactions are changing the last free nodes of realm "%s"', of_realm),
+                    HINT = 'Ask again when they have ended.';
+            ELSIF free > b.now THEN
                 RAISE configuration_limit_exceeded USING
                     MESSAGE = format('all nodes of realm "%s" from %s to %s are leased', of_realm, low, top),
                     DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
                     HINT = 'View flakeid.leases on the coordinator shows who holds them; flakeid.lease_realm_set() adds nodes.';
             END IF;
-        END LOOP;
+        END IF;
+    END IF;
+    IF free IS NULL THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('nodes of realm "%s" are missing', of_realm),
+            DETAIL = 'They were deleted, or the realm was restored without its triggers.',
+            HINT = format('A superuser makes them on the coordinator: SELECT flakeid.lease_realm_set(%L);', of_realm);
     END IF;
 
     node := found_node;
@@ -365,9 +404,8 @@ BEGIN
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
     length := flakeid.lease_length(lease_renew.ttl, b.max_ttl_s);
     resting := b.rest_until IS NOT NULL;
-    SELECT n.free_from INTO old_end FROM flakeid.lease_node AS n
-    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_renew.token FOR UPDATE;
-    IF NOT FOUND OR EXISTS (SELECT FROM flakeid.lease_history AS i
+    old_end := flakeid.lease_lock(h.realm, h.node, lease_renew.token);
+    IF old_end IS NULL OR EXISTS (SELECT FROM flakeid.lease_history AS i
                             WHERE i.token = lease_renew.token AND i.released_at IS NOT NULL) THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('the lease of node %s has ended', h.node),
@@ -429,10 +467,11 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'the coordinator does not know this lease';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
-    PERFORM FROM flakeid.lease_node AS n WHERE n.realm = h.realm AND n.node = h.node FOR UPDATE;
+    free := flakeid.lease_lock(h.realm, h.node, lease_release.token);
     SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at, i.earlier_end INTO h
     FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
-    IF h.released_at IS NOT NULL THEN
+    -- Where the node has another lease, nothing is left to give back.
+    IF free IS NULL OR h.released_at IS NOT NULL THEN
         RETURN h.lease_end;
     END IF;
     IF lease_release.last_stamp >= h.lease_end
@@ -446,7 +485,7 @@ BEGIN
     free := CASE WHEN lease_release.last_stamp < h.lease_start THEN h.earlier_end
         ELSE coalesce(date_trunc('second', lease_release.last_stamp) + interval '1 s', h.lease_end) END;
     UPDATE flakeid.lease_node AS n SET free_from = free
-    WHERE n.realm = h.realm AND n.node = h.node AND n.token = lease_release.token;
+    WHERE n.realm = h.realm AND n.node = h.node;
     UPDATE flakeid.lease_history AS i
     SET lease_end = greatest(h.lease_start, free), released_at = b.now, last_stamp = lease_release.last_stamp
     WHERE i.token = lease_release.token;
@@ -466,11 +505,11 @@ DECLARE
     ttl_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_ttl));
     skew_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_skew));
 BEGIN
-    IF realm IS NULL OR realm = '' OR nodes < 1 OR ttl_s NOT BETWEEN 3 AND 86400
+    IF realm IS NULL OR realm = '' OR nodes NOT BETWEEN 1 AND 4194304 OR ttl_s NOT BETWEEN 3 AND 86400
        OR skew_s NOT BETWEEN 0 AND 86400 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = 'settings of a realm out of range',
-            DETAIL = 'A realm has a name, at least one node, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
+            DETAIL = 'A realm has a name, from 1 to 4194304 nodes, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
     INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl_s, max_skew_s)
     VALUES (lease_realm_set.realm, coalesce(lease_realm_set.nodes, 1024),
@@ -482,7 +521,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval) IS
-    'makes a realm, or changes those of its settings that are named: nodes from 1, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s';
+    'makes a realm, or changes those of its settings that are named: nodes from 1 to 4194304, each a row, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s';
 
 CREATE FUNCTION flakeid.lease_begin_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -510,9 +549,8 @@ DECLARE
 BEGIN
     SELECT * INTO b FROM flakeid.lease_begin(lease_revoke.realm);
     SELECT n.token INTO old_token FROM flakeid.lease_node AS n
-    WHERE n.realm = lease_revoke.realm AND n.node = lease_revoke.node
-      AND n.free_from > b.now FOR UPDATE;
-    IF NOT FOUND THEN
+    WHERE n.realm = lease_revoke.realm AND n.node = lease_revoke.node AND n.free_from > b.now;
+    IF NOT FOUND OR NOT coalesce(flakeid.lease_lock(lease_revoke.realm, lease_revoke.node, old_token) > b.now, false) THEN
         RETURN false;
     END IF;
     UPDATE flakeid.lease_node AS n SET free_from = date_trunc('second', b.now) + interval '1 s'

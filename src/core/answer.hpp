@@ -24,6 +24,7 @@ enum class Trouble : unsigned char {
     used_token,  // the token was used for a lease that has ended
     failed,      // an error in the lease worker itself
     interrupted, // by new settings or a stop
+    busy,        // the coordinator could not answer, and is to be asked again
 };
 
 constexpr size_t trouble_text_size = 240;

@@ -5,6 +5,10 @@
 #include "durable/server_horizon.hpp"
 #include "server/clock.hpp"
 
+extern "C" {
+#include "common/hashfn.h"
+}
+
 namespace flakeid {
 
 namespace {
@@ -304,6 +308,15 @@ void lease_file_keep_given_back()
         }
         file.behind = file.behind || found.length_s == given_back_length;
     }
+}
+
+uint64_t lease_file_writer()
+{
+    Writer writer;
+    return read_writer(&writer)
+               ? hash_bytes_extended(reinterpret_cast<const unsigned char*>(&writer), sizeof writer,
+                                     0)
+               : 0;
 }
 
 const KeptLease* lease_file_given_back(int place)

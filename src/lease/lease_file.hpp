@@ -45,6 +45,9 @@ constexpr int32_t given_back_length = -2; // the coordinator has not answered th
 
 Grant grant_of(const KeptLease& kept);
 
+// Returns a number that no other server has, copies of this one included; 0 while there is none.
+uint64_t lease_file_writer();
+
 // Reads what the server had of a realm. There is nothing where the file is not this server's own.
 void lease_file_read(const char* realm);
 const KeptLease& lease_file_found(int number); // from 0 to max_leases

@@ -25,6 +25,8 @@ const char* kind_of(Trouble trouble)
         return "The coordinator cannot be reached";
     case Trouble::in_use:
         return "Another holder has the node";
+    case Trouble::busy:
+        return "The coordinator could not answer";
     case Trouble::refused:
     case Trouble::used_token:
         return "The coordinator refused";
@@ -50,8 +52,8 @@ LeaseReasons reasons_of(Trouble trouble, const char* text)
 
 bool is_answer(Trouble trouble)
 {
-    return trouble == Trouble::in_use || trouble == Trouble::refused || trouble == Trouble::ended ||
-           trouble == Trouble::ahead || trouble == Trouble::used_token;
+    return trouble == Trouble::in_use || trouble == Trouble::busy || trouble == Trouble::refused ||
+           trouble == Trouble::ended || trouble == Trouble::ahead || trouble == Trouble::used_token;
 }
 
 } // namespace

@@ -38,12 +38,26 @@ void note_away()
     }
 }
 
+// The name outlives this process, so that the next one ends what this one left at the coordinator.
+void name_client(Coordinator& c)
+{
+    const uint64_t number = lease_file_writer();
+    if (number != 0) {
+        snprintf(c.name, sizeof c.name, "flakeid " UINT64_FORMAT, number);
+    } else if (c.name[0] == '\0') {
+        snprintf(c.name, sizeof c.name, "flakeid %.15f", chance());
+    }
+}
+
 // True with a connection. One line in the log for each change.
 bool connected()
 {
     Coordinator& c = asking.coordinator;
     if (c.connection == nullptr && !worker_stopping && steady_now() < asking.connecting.due) {
         return false;
+    }
+    if (c.connection == nullptr) {
+        name_client(c);
     }
     if (coordinator_connect(c)) {
         asking.connecting = Attempts{};
@@ -60,6 +74,12 @@ bool connected()
     return false;
 }
 
+// A node that was just given back is free soon, unless another holder has it.
+bool is_soon_free(Trouble why)
+{
+    return (why == Trouble::in_use || why == Trouble::busy) && steady_now() < asking.patient_until;
+}
+
 // An attempt for a lease failed, as asking.coordinator tells.
 void fail(Lease* lease, Care& care)
 {
@@ -68,7 +88,7 @@ void fail(Lease* lease, Care& care)
         care.attempts.due = steady_past;
         return;
     }
-    if (c.trouble == Trouble::in_use && steady_now() < asking.patient_until) {
+    if (is_soon_free(c.trouble)) {
         care.attempts.due = steady_now() + first_backoff_us;
         return;
     }
@@ -101,8 +121,7 @@ bool ask_for_grant(const Lease* lease, Grant* grant)
         if (ask(false, lease->previous)) {
             return true;
         }
-        const bool soon = c.trouble == Trouble::in_use && steady_now() < asking.patient_until;
-        if (soon || c.connection == nullptr) {
+        if (is_soon_free(c.trouble) || c.connection == nullptr) {
             return false;
         }
     }
@@ -138,9 +157,11 @@ bool tell_given_back()
         }
         const bool told = coordinator_release(asking.coordinator, back->token, back->start_us);
         const Trouble why = asking.coordinator.trouble;
-        if (told || (why != Trouble::away && why != Trouble::interrupted)) {
-            lease_file_forget(i);
+        if (!told &&
+            (why == Trouble::away || why == Trouble::busy || why == Trouble::interrupted)) {
+            return false;
         }
+        lease_file_forget(i);
         if (asking.coordinator.connection == nullptr) {
             return false;
         }

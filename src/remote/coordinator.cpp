@@ -12,6 +12,9 @@ constexpr int max_results = 3; // to one question: a row, its end, nothing more
 constexpr int max_columns = 4;
 constexpr char sqlstate_in_use[] = "55006";
 constexpr char sqlstate_used_token[] = "42710";
+constexpr char sqlstate_not_available[] = "55P03";
+constexpr char class_rollback[] = "40";
+constexpr char class_intervention[] = "57";
 
 bool trouble(Coordinator& c, Trouble why, const char* text)
 {
@@ -73,9 +76,14 @@ void keep_refusal(Coordinator& c, const PGresult* result)
     char text[2 * trouble_text_size];
     snprintf(text, sizeof text, "%s%s%s", message != nullptr ? message : "an error without a text",
              detail != nullptr ? ". " : "", detail != nullptr ? detail : "");
-    auto says = [&](const char* code) { return state != nullptr && strcmp(state, code) == 0; };
+    auto says = [&](const char* code) {
+        return state != nullptr && strncmp(state, code, strlen(code)) == 0;
+    };
+    const bool busy =
+        says(sqlstate_not_available) || says(class_rollback) || says(class_intervention);
     (void)trouble(c,
-                  says(sqlstate_in_use)       ? Trouble::in_use
+                  busy                        ? Trouble::busy
+                  : says(sqlstate_in_use)     ? Trouble::in_use
                   : says(sqlstate_used_token) ? Trouble::used_token
                                               : Trouble::refused,
                   text);
@@ -86,6 +94,7 @@ void keep_refusal(Coordinator& c, const PGresult* result)
 PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* values)
 {
     const Steady limit = c.waiter->now() + query_limit_us;
+    c.warned = false;
     if (PQsendQueryParams(c.connection, sql, count, nullptr, values, nullptr, nullptr, 0) != 1 ||
         PQsetSingleRowMode(c.connection) != 1) {
         (void)lost(c, Trouble::away, PQerrorMessage(c.connection));
@@ -121,6 +130,9 @@ PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* val
         (void)lost(c, Trouble::away, PQerrorMessage(c.connection));
     } else if (!good) {
         (void)lost(c, Trouble::nonsense, describe(AnswerStatus::bad_shape));
+    } else if (c.warned) {
+        // Somebody ended its wait for a synchronous standby: a failover takes the answer back.
+        (void)lost(c, Trouble::away, "the coordinator answered with a warning");
     } else if (!refused && row == nullptr) {
         (void)trouble(c, Trouble::nonsense, describe(AnswerStatus::bad_shape));
     } else if (!refused) {
@@ -150,13 +162,34 @@ bool check(Coordinator& c, PGresult* result, Read read)
     return status == AnswerStatus::ok || lost(c, Trouble::nonsense, describe(status));
 }
 
-// The first question tells also whether a server that accepts sessions answers.
+// The first question tells also whether a server that accepts sessions answers. It ends whoever
+// still works there at a question that this client left: a commit that waits for a synchronous
+// standby does not notice by itself. And it has the session end when this client is gone. Behind a
+// pooler the session is not the client's, and has another number than the client was told.
+//
+// Why not PQcancel? It blocks, for good where a machine accepts connections and its postmaster
+// stands still.
 bool hands_out_leases(Coordinator& c)
 {
-    PGresult* result = ask(c,
-                           "SELECT 1 FROM pg_catalog.pg_extension AS e "
-                           "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid_coordinator'",
-                           0, nullptr);
+    constexpr char sql[] =
+        "SELECT pg_catalog.concat("
+        "(SELECT pg_catalog.count(pg_catalog.pg_terminate_backend(a.pid)) "
+        "FROM pg_catalog.pg_stat_get_activity(NULL) AS a "
+        "WHERE a.application_name OPERATOR(pg_catalog.=) $1::pg_catalog.text "
+        "AND a.state OPERATOR(pg_catalog.=) 'active' "
+        "AND a.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()), "
+        "CASE WHEN pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) $2::pg_catalog.int4 "
+        "THEN pg_catalog.concat("
+        "pg_catalog.set_config('statement_timeout', '15s', false), "
+        "pg_catalog.set_config('idle_session_timeout', '15s', false), "
+        "pg_catalog.set_config('tcp_user_timeout', '15s', false), "
+        "pg_catalog.set_config('client_connection_check_interval', '2s', false)) END) "
+        "FROM pg_catalog.pg_extension AS e "
+        "WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid_coordinator'";
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", PQbackendPID(c.connection));
+    const char* const values[] = {c.name, pid};
+    PGresult* result = ask(c, sql, 2, values);
     if (result == nullptr && c.connection != nullptr && c.trouble == Trouble::nonsense) {
         (void)trouble(c, Trouble::refused,
                       "extension flakeid_coordinator is not installed in the coordinator's "
@@ -182,25 +215,32 @@ bool finish_connecting(PGconn* connection, Wait wait)
     return true;
 }
 
-// Drops the notices of the other server, which libpq would write to this server's log.
-void ignore_notices(PGconn* connection)
+// Keeps the notices of the other server out of this server's log, where libpq would write them.
+void watch_notices(Coordinator& c)
 {
     PQsetNoticeReceiver(
-        connection, [](void*, const PGresult*) {}, nullptr);
+        c.connection,
+        [](void* warned, const PGresult* notice) {
+            const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+            if (severity != nullptr && strcmp(severity, "WARNING") == 0) {
+                *static_cast<bool*>(warned) = true;
+            }
+        },
+        &c.warned);
 }
 
 // Connects to one address, or where all its fields are empty to whatever libpq finds.
 bool connect_to(Coordinator& c, const Address& address, Steady limit)
 {
-    const char* const keywords[] = {
-        "fallback_application_name", "dbname", "host", "hostaddr", "port", nullptr};
-    const char* const values[] = {"flakeid",        c.conninfo,   address.host,
+    const char* const keywords[] = {"dbname", "application_name", "host", "hostaddr", "port",
+                                    nullptr};
+    const char* const values[] = {c.conninfo,       c.name,       address.host,
                                   address.hostaddr, address.port, nullptr};
     c.connection = PQconnectStartParams(keywords, values, 1);
     if (c.connection == nullptr) {
         return trouble(c, Trouble::failed, "out of memory");
     }
-    ignore_notices(c.connection);
+    watch_notices(c);
     if (!finish_connecting(c.connection, [&](bool reading) {
             return wait_for(c, reading, !reading, limit, false);
         })) {

@@ -29,6 +29,8 @@ struct Coordinator {
     Address address;  // where the connection is, or was
     bool has_address; // there was one
     bool unanswering; // a question asked at `address` got no answer: others are tried first
+    bool warned;      // by the other server, since the last question
+    char name[32];    // application_name of this client's connections, and of nobody else's
     Trouble trouble;  // of the last call that failed
     char text[trouble_text_size];
 };

@@ -16,7 +16,7 @@ $server->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
 
 sub status { my ($name, @params) = @_; return $server->safe_psql('postgres', "SELECT value FROM flakeid.status WHERE name = '$name'", @params) }
 sub counted { my ($what) = @_; return $server->safe_psql('postgres', "SELECT $what FROM flakeid.stats") }
-sub keepers { return $coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'flakeid'}) }
+sub keepers { return $coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'flakeid %'}) }
 
 is(error_of($server), '', 'an id');
 my $moment = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/;

@@ -48,6 +48,18 @@ void LeaseTables::apply(const LeaseTables& changes)
     }
 }
 
+void LeaseTables::make_nodes(const std::string& realm, int32_t count)
+{
+    for (int32_t node = 0; node < count; node++) {
+        (void)nodes.try_emplace({realm, node});
+    }
+}
+
+LeaseDatabase::LeaseDatabase()
+{
+    tables.make_nodes(default_realm, flakeid::default_lease_realm.nodes);
+}
+
 const NodeRow* LeaseDatabase::find_node(const Transaction& t, const NodeKey& key) const
 {
     return find_row(t.changes.nodes, tables.nodes, key);
@@ -118,8 +130,8 @@ bool LeaseDatabase::begin_leases(Transaction& t, const std::string& realm)
     return true;
 }
 
-// True with the lock. False when another has it: then it waits in a row, unless it is to skip.
-bool LeaseDatabase::lock(int id, const RowKey& key, bool skip)
+// True with the lock.
+bool LeaseDatabase::try_lock(int id, const RowKey& key)
 {
     Lock& lock = locks_[key];
     if (lock.holder == id) {
@@ -134,7 +146,17 @@ bool LeaseDatabase::lock(int id, const RowKey& key, bool skip)
         transactions_.at(id).locks.push_back(key);
         return true;
     }
-    if (!skip && std::find(lock.waiting.begin(), lock.waiting.end(), id) == lock.waiting.end()) {
+    return false;
+}
+
+// True with the lock. False when another has it: then it waits in a row.
+bool LeaseDatabase::lock(int id, const RowKey& key)
+{
+    if (try_lock(id, key)) {
+        return true;
+    }
+    Lock& lock = locks_[key];
+    if (std::find(lock.waiting.begin(), lock.waiting.end(), id) == lock.waiting.end()) {
         lock.waiting.push_back(id);
         transactions_.at(id).waits_for = key;
     }
@@ -160,7 +182,7 @@ bool LeaseDatabase::is_changed(int transaction, const RowKey& key) const
 bool LeaseDatabase::make(int id, const RowKey& key, bool exists)
 {
     if (!exists) {
-        return lock(id, key, false);
+        return lock(id, key);
     }
     Lock& lock = locks_[key];
     lock.waiting.erase(std::remove(lock.waiting.begin(), lock.waiting.end(), id),
@@ -187,9 +209,6 @@ bool LeaseDatabase::ask(int transaction, const Question& question)
     t.question = question;
     t.reply = Reply{};
     t.step = Step::begin;
-    t.attempt = 0;
-    t.numbers.clear();
-    t.next = 0;
     return run(transaction);
 }
 
@@ -248,8 +267,7 @@ std::vector<int> LeaseDatabase::end(int transaction, bool commit)
 
 bool LeaseDatabase::makes(const Transaction& t) const
 {
-    return t.step == Step::make_node || t.step == Step::make_nodes || t.step == Step::make_realm ||
-           t.step == Step::lock_settings || t.step == Step::make_lease;
+    return t.step == Step::lock_settings || t.step == Step::make_lease;
 }
 
 // Whoever has the lock that a transaction waits for, or gets it before.

@@ -40,8 +40,7 @@ struct Question {
         begin_rest,
         end_rest,
         repair_clock,
-        restored,   // a dump brought `moment_us` as the seconds that leases may count for
-        hold_realm, // only locks the realm's row, as another program may
+        restored, // a dump brought `moment_us` as the seconds that leases may count for
     };
     Kind kind = functions;
     std::string realm;
@@ -86,11 +85,14 @@ struct LeaseTables {
     std::map<Token, HistoryRow> history;
 
     void apply(const LeaseTables& changes);
-    bool empty() const { return realms.empty() && nodes.empty() && history.empty(); }
+    // Makes the nodes of a realm that are missing.
+    void make_nodes(const std::string& realm, int32_t count);
 };
 
 class LeaseDatabase {
 public:
+    LeaseDatabase();
+
     LeaseTables tables; // what is committed
     LeaseClock clock{};
     int64_t wall_us = 0; // to be set before anything is asked
@@ -126,19 +128,13 @@ private:
     };
     enum class Step : unsigned char {
         begin,
-        make_node, // that is wanted
-        lock_node,
+        lock_node, // that is wanted
         search,
-        make_realm,
-        lock_realm,
-        make_nodes,
-        lock_first, // of those that are free
         make_lease,
         lock_again, // what was asked for before
         lock_lease,
         lock_revoked,
         lock_settings,
-        lock_held,
         done
     };
     struct Transaction {
@@ -149,15 +145,12 @@ private:
         Question question;
         Reply reply;
         Step step = Step::done;
-        int attempt = 0;
         LeaseRealm realm{};
         LeaseMoment moment{};
         flakeid::AcquireRange range{};
         int32_t node = 0;
         flakeid::GrantDecision granted{};
-        int64_t earlier_us = 0;       // from when the granted node was free
-        std::vector<int32_t> numbers; // to be made, or candidates
-        size_t next = 0;
+        int64_t earlier_us = 0; // from when the granted node was free
     };
 
     const NodeRow* find_node(const Transaction& t, const NodeKey& key) const;
@@ -167,7 +160,8 @@ private:
     LeaseMoment read_clock(int64_t hold_s);
     bool begin_leases(Transaction& t, const std::string& realm);
 
-    bool lock(int id, const RowKey& key, bool skip);
+    bool try_lock(int id, const RowKey& key);
+    bool lock(int id, const RowKey& key);
     std::set<int> those_before(int transaction) const;
     bool makes(const Transaction& t) const;
     bool is_changed(int transaction, const RowKey& key) const;
@@ -176,6 +170,8 @@ private:
     bool advance(int id, Transaction& t);
     void begin_statement(Transaction& t);
     void refuse(Transaction& t, LeaseRefusal refusal);
+    bool lock_node(int id, Transaction& t);
+    bool is_its_own(const Transaction& t) const;
     void grant(Transaction& t);
     void keep_lease(Transaction& t);
     bool is_same_question(const Transaction& t) const;

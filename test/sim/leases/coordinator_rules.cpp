@@ -84,6 +84,9 @@ const char* lease_sqlstate(LeaseRefusal refusal)
         return "55006";
     case LeaseRefusal::all_leased:
         return "53400";
+    case LeaseRefusal::busy:
+    case LeaseRefusal::last_busy:
+        return "55P03";
     case LeaseRefusal::outside:
         return "22008";
     case LeaseRefusal::used_token:

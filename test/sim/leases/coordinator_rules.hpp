@@ -59,6 +59,8 @@ enum class LeaseRefusal : unsigned char {
     out_of_range, // the realm has no such node
     in_use,       // the node is not free yet
     all_leased,   // and so are all others
+    busy,         // another transaction has locked the node
+    last_busy,    // and so it is with all that are free
     unknown,      // no such lease
     other_lease,  // the node has a later lease, or this one was given back
     ended,        // before it was to be renewed

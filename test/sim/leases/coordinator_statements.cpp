@@ -11,7 +11,6 @@ using namespace flakeid;
 namespace {
 
 constexpr size_t history_length = 32; // leases of a node that are remembered
-constexpr size_t nodes_at_once = 1024;
 
 } // namespace
 
@@ -50,7 +49,7 @@ void LeaseDatabase::begin_statement(Transaction& t)
             return refuse(t, t.range.refusal);
         }
         t.node = q.wish.node;
-        t.step = q.wish.any ? Step::search : Step::make_node;
+        t.step = q.wish.any ? Step::search : Step::lock_node;
         return;
     }
     case Question::renew:
@@ -72,9 +71,6 @@ void LeaseDatabase::begin_statement(Transaction& t)
     }
     case Question::set_realm:
         t.step = Step::lock_settings;
-        return;
-    case Question::hold_realm:
-        t.step = Step::lock_held;
         return;
     case Question::revoke:
         if (!begin_leases(t, q.realm)) {
@@ -112,57 +108,31 @@ void LeaseDatabase::begin_statement(Transaction& t)
 bool LeaseDatabase::advance(int id, Transaction& t)
 {
     const std::string& realm = t.question.realm;
-    const RowKey node_key{'n', realm, t.node};
-    const RowKey realm_key{'r', realm, 0};
     switch (t.step) {
     case Step::begin:
         begin_statement(t);
         return true;
-    case Step::make_node: {
-        const bool exists = find_node(t, {realm, t.node}) != nullptr;
-        if (!make(id, node_key, exists)) {
-            return false;
+    case Step::lock_node: {
+        const NodeRow* row = find_node(t, {realm, t.node});
+        if (row->free_from_us > t.moment.now_us) {
+            refuse(t, LeaseRefusal::in_use);
+        } else if (lock_node(id, t)) {
+            grant(t);
         }
-        if (!exists) {
-            t.changes.nodes[{realm, t.node}] = NodeRow{};
-        }
-        t.step = Step::lock_node;
         return true;
     }
-    case Step::lock_node:
-        if (!lock(id, node_key, false)) {
-            return false;
-        }
-        grant(t);
-        return true;
-    case Step::search:
-        t.attempt++;
-        for (int32_t node : free_nodes(t)) {
-            if (lock(id, {'n', realm, node}, true)) {
+    case Step::search: {
+        const std::vector<int32_t> free = free_nodes(t);
+        for (int32_t node : free) {
+            if (try_lock(id, {'n', realm, node})) {
                 t.node = node;
                 grant(t);
                 return true;
             }
         }
-        t.next = 0;
-        t.numbers.clear();
-        if (t.attempt == 1) {
-            t.step = Step::make_realm;
-        } else if (t.attempt == 2) {
-            for (int32_t node = 0; node <= t.range.top && t.numbers.size() < nodes_at_once;
-                 node++) {
-                if (find_node(t, {realm, node}) == nullptr) {
-                    t.numbers.push_back(node);
-                }
-            }
-            t.step = Step::make_nodes;
-        } else if (t.attempt == 3) {
-            t.numbers = free_nodes(t);
-            t.step = Step::lock_first;
-        } else {
-            refuse(t, LeaseRefusal::all_leased);
-        }
+        refuse(t, free.empty() ? LeaseRefusal::all_leased : LeaseRefusal::last_busy);
         return true;
+    }
     case Step::make_lease: {
         const bool exists = find_lease(t, t.question.token) != nullptr;
         const Token& token = t.question.token;
@@ -176,123 +146,68 @@ bool LeaseDatabase::advance(int id, Transaction& t)
         }
         return true;
     }
-    case Step::lock_again: {
-        const NodeRow* row = find_node(t, {realm, t.node});
-        const bool mine = row != nullptr && row->leased && row->token == t.question.token;
-        if (t.attempt == 0 && (!mine || !is_same_question(t))) {
+    case Step::lock_again:
+        if (!is_same_question(t) || !is_its_own(t)) {
             refuse(t, LeaseRefusal::used_token);
-            return true;
-        }
-        t.attempt = 1;
-        if (!lock(id, node_key, false)) {
-            return false;
-        }
-        grant_again(t);
-        return true;
-    }
-    case Step::make_realm: {
-        const bool exists = find_realm(t, realm) != nullptr;
-        if (!make(id, realm_key, exists)) {
-            return false;
-        }
-        if (!exists) {
-            t.changes.realms[realm] = t.realm;
-        }
-        t.step = Step::lock_realm;
-        return true;
-    }
-    case Step::lock_realm:
-        if (!lock(id, realm_key, false)) {
-            return false;
-        }
-        t.step = Step::search;
-        return true;
-    case Step::make_nodes: {
-        if (t.next == t.numbers.size()) {
-            t.step = Step::search;
-            return true;
-        }
-        const int32_t node = t.numbers[t.next];
-        const bool exists = find_node(t, {realm, node}) != nullptr;
-        if (!make(id, {'n', realm, node}, exists)) {
-            return false;
-        }
-        if (!exists) {
-            t.changes.nodes[{realm, node}] = NodeRow{};
-        }
-        t.next++;
-        return true;
-    }
-    case Step::lock_first: {
-        if (t.next == t.numbers.size()) {
-            t.step = Step::search;
-            return true;
-        }
-        // Who waited looks at the row as it is now.
-        const int32_t node = t.numbers[t.next];
-        if (!lock(id, {'n', realm, node}, false)) {
-            return false;
-        }
-        t.next++;
-        if (find_node(t, {realm, node})->free_from_us <= t.moment.now_us) {
-            t.node = node;
-            grant(t);
+        } else if (lock_node(id, t)) {
+            grant_again(t);
         }
         return true;
-    }
-    case Step::lock_lease: {
-        const NodeRow* row = find_node(t, {realm, t.node});
-        const bool mine = row->leased && row->token == t.question.token;
-        // A renewal locks nothing where it sees another lease; one that waited looks again.
-        if (t.question.kind == Question::renew && !mine && t.attempt == 0) {
+    case Step::lock_lease:
+        if (is_its_own(t)) {
+            if (lock_node(id, t)) {
+                t.question.kind == Question::renew ? renew(t) : release(t);
+            }
+        } else if (t.question.kind == Question::renew) {
             refuse(t, LeaseRefusal::other_lease);
-            return true;
-        }
-        t.attempt = 1;
-        if (!lock(id, node_key, false)) {
-            return false;
-        }
-        if (t.question.kind == Question::renew) {
-            renew(t);
         } else {
-            release(t);
+            t.reply.end_us = find_lease(t, t.question.token)->end_us;
+            t.step = Step::done;
         }
         return true;
-    }
     case Step::lock_revoked: {
         const NodeRow* row = find_node(t, {realm, t.node});
         int64_t free_us;
-        if (t.attempt == 0 &&
-            (row == nullptr || !decide_revoke(t.moment, row->free_from_us, &free_us))) {
+        if (row == nullptr || !decide_revoke(t.moment, row->free_from_us, &free_us)) {
             t.step = Step::done;
-            return true;
+        } else if (lock_node(id, t)) {
+            revoke(t);
         }
-        t.attempt = 1;
-        if (!lock(id, node_key, false)) {
-            return false;
-        }
-        revoke(t);
         return true;
     }
     case Step::lock_settings:
-    case Step::lock_held: {
-        if (t.step == Step::lock_held && find_realm(t, realm) == nullptr) {
-            t.step = Step::done;
-            return true;
-        }
-        if (!lock(id, realm_key, false)) {
+        if (!lock(id, {'r', realm, 0})) {
             return false;
         }
-        if (t.step == Step::lock_settings) {
-            t.changes.realms[realm] = t.question.settings;
+        t.changes.realms[realm] = t.question.settings;
+        for (int32_t node = 0; node < t.question.settings.nodes; node++) {
+            if (find_node(t, {realm, node}) == nullptr) {
+                t.changes.nodes[{realm, node}] = NodeRow{};
+            }
         }
         t.step = Step::done;
         return true;
-    }
     case Step::done:
         break;
     }
     return true;
+}
+
+// The node's last lease is that of the question.
+bool LeaseDatabase::is_its_own(const Transaction& t) const
+{
+    const NodeRow& row = *find_node(t, {t.question.realm, t.node});
+    return row.leased && row.token == t.question.token;
+}
+
+// Locks the node's row, or refuses the question.
+bool LeaseDatabase::lock_node(int id, Transaction& t)
+{
+    const bool locked = try_lock(id, {'n', t.question.realm, t.node});
+    if (!locked) {
+        refuse(t, LeaseRefusal::busy);
+    }
+    return locked;
 }
 
 // The node's row is locked.
@@ -398,27 +313,17 @@ void LeaseDatabase::renew(Transaction& t)
 void LeaseDatabase::release(Transaction& t)
 {
     const Question& q = t.question;
-    const HistoryRow* found = find_lease(t, q.token);
-    HistoryRow lease;
-    if (found != nullptr) {
-        lease = *found;
-    } else {
-        // Later leases of the node pushed it out of the history while this waited.
-        lease.start_us = INT64_MIN;
-        lease.end_us = INT64_MAX;
-    }
+    HistoryRow lease = *find_lease(t, q.token);
     const ReleaseDecision decision = decide_release(t.realm, t.moment,
                                                     {lease.start_us, lease.end_us, lease.released,
                                                      q.has_moment, q.moment_us, lease.earlier_us});
     if (decision.refusal != LeaseRefusal::none) {
         return refuse(t, decision.refusal);
     }
-    if (decision.changes && found != nullptr) {
+    if (decision.changes) {
         NodeRow node = *find_node(t, {q.realm, t.node});
-        if (node.leased && node.token == q.token) {
-            node.free_from_us = decision.free_us;
-            t.changes.nodes[{q.realm, t.node}] = node;
-        }
+        node.free_from_us = decision.free_us;
+        t.changes.nodes[{q.realm, t.node}] = node;
         lease.end_us = decision.end_us;
         lease.released = true;
         t.changes.history[q.token] = lease;

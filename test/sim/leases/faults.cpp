@@ -443,7 +443,7 @@ void leave_transaction_open()
     if (host().up) {
         open_happened();
         Question q;
-        q.kind = chance.one_in(3) ? Question::hold_realm : Question::acquire;
+        q.kind = Question::acquire;
         q.realm = "default";
         q.holder = "somebody";
         q.wish.named = true;
@@ -451,8 +451,6 @@ void leave_transaction_open()
         q.wish.node = last_fixed - nodes_each * static_cast<int32_t>(any_member());
         q.wish.ttl_us = 60 * second;
         const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
-        faults.transaction_open_until = std::max(
-            faults.transaction_open_until, true_us + us + q.wish.ttl_us); // it may end with a lease
         note("somebody leaves a transaction open for %lld us", us);
         open_transaction(host(), q, us);
     }

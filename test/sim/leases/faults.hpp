@@ -16,7 +16,6 @@ struct Faults {
     bool forgotten;    // a standby took over that knew of no lease yet
     bool renamed;      // the realm was
     bool ran_ahead;    // a coordinator's clock
-    int64_t transaction_open_until;
 };
 extern Faults faults;
 

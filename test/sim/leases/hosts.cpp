@@ -115,6 +115,9 @@ const char* reason_of(LeaseRefusal refusal)
         return "the node is not free";
     case LeaseRefusal::all_leased:
         return "all nodes are leased";
+    case LeaseRefusal::busy:
+    case LeaseRefusal::last_busy:
+        return "another transaction is changing the node";
     case LeaseRefusal::unknown:
         return "the coordinator does not know this lease";
     case LeaseRefusal::other_lease:
@@ -317,6 +320,25 @@ Backend& new_backend(Host& host)
     return backend;
 }
 
+// Ends all backends of that name but one, whatever they wait for.
+void end_others(Host& host, const std::string& name, int but)
+{
+    std::vector<int> ended;
+    for (const auto& [number, backend] : host.backends) {
+        if (number != but && backend.name == name) {
+            ended.push_back(number);
+        }
+    }
+    for (int number : ended) {
+        const auto found = host.backends.find(number);
+        if (found != host.backends.end() && found->second.transaction != 0) {
+            // Where a commit waits for a standby, the transaction is one here.
+            end_transaction_of(host, found->second, found->second.committing);
+        }
+        leave(host, number);
+    }
+}
+
 Backend* backend_of(Host& host, int connection)
 {
     for (auto& [number, backend] : host.backends) {
@@ -357,6 +379,7 @@ void host_receives(Connection& connection, const Message& message)
             Backend& made = new_backend(host);
             made.connection = connection.id;
             made.server = connection.server;
+            made.name = connection.name;
         }
         connection.open_there = true;
         send_back(connection, reply);
@@ -368,6 +391,9 @@ void host_receives(Connection& connection, const Message& message)
             return;
         }
         backend->question = question_of(message.sql, message.values);
+        if (backend->question.kind == Question::functions) {
+            end_others(host, message.values[0].text, backend->number);
+        }
         if (network.doubled && backend->question.kind != Question::functions &&
             network.random.one_in(20)) {
             // Something between them asks again on a connection of its own.
@@ -410,6 +436,7 @@ void reset_hosts(uint64_t seed)
     for (int i = 0; i < most_hosts; i++) {
         hosts[i] = Host{};
         hosts[i].number = i;
+        hosts[i].base = hosts[i].database.tables;
     }
     host_counts = HostCounts{};
     dice = Random(mix(seed, 4));
@@ -481,7 +508,10 @@ void promote(Host& host)
 void restore_dump(Host& host, const Host& of)
 {
     LeaseDatabase empty;
-    empty.tables.realms = of.database.tables.realms;
+    for (const auto& [name, realm] : of.database.tables.realms) {
+        empty.tables.realms[name] = realm;
+        empty.tables.make_nodes(name, realm.nodes);
+    }
     empty.here = ++next_origin;
     empty.wall_us = host_wall_us(host);
     empty.clock =

@@ -12,6 +12,7 @@ struct Backend {
     int number = 0;
     int connection = 0; // 0: of somebody else
     int server = -1;    // that asks; -1: somebody else
+    std::string name;   // application_name of its connection
     bool asked = false;
     bool gone = false; // its client is, and it has not noticed
     bool committing = false;
@@ -67,7 +68,7 @@ void restore_dump(Host& host, const Host& of);
 
 // A superuser's statement, which is done at once.
 void tell_host(Host& host, const Question& question);
-// Somebody takes a node, or locks the realm, and leaves the transaction open.
+// Somebody takes a node, and leaves the transaction open.
 void open_transaction(Host& host, const Question& question, int64_t for_us);
 
 // Until when it hands out nothing; 0: it does.

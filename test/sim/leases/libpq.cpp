@@ -176,6 +176,7 @@ PGconn* PQconnectStartParams(const char* const* names, const char* const* values
     const int host = host_of(address.empty() ? get(*c, "host") : address);
     c->id = open_connection(here().number, host);
     begins_to_connect();
+    connection_of(*c).name = get(*c, "application_name");
     Message greeting;
     send_there(connection_of(*c), greeting);
     return c;
@@ -221,6 +222,11 @@ ConnStatusType PQstatus(const PGconn* c)
 }
 
 int PQsocket(const PGconn* c)
+{
+    return c->id;
+}
+
+int PQbackendPID(const PGconn* c)
 {
     return c->id;
 }

@@ -44,6 +44,7 @@ struct Connection {
     int id = 0;
     int server = 0;                        // that asks
     int host = 0;                          // that answers
+    std::string name;                      // application_name
     int64_t last_there = 0, last_back = 0; // arrivals so far
     bool open_there = false;               // the host knows it
     bool open_here = true;                 // the client does

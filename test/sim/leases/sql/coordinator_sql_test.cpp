@@ -342,11 +342,11 @@ Question any_question()
         q.wish.any = false;
     } else if (kind < 96) {
         constexpr Question::Kind rare[] = {Question::begin_rest, Question::repair_clock,
-                                           Question::restored, Question::hold_realm};
-        q.kind = rare[dice.below(4)];
+                                           Question::restored};
+        q.kind = rare[dice.below(3)];
         q.moment_us = dice.between(0, 100);
     } else {
-        q.kind = dice.one_in(2) ? Question::end_rest : Question::hold_realm;
+        q.kind = Question::end_rest;
     }
     if (q.kind == Question::renew || q.kind == Question::release) {
         q.token = any_token();

@@ -59,8 +59,6 @@ std::string sql_of(const Question& q, const std::string& token)
         return "SELECT flakeid.lease_repair_clock()";
     case Question::restored:
         return "SELECT flakeid.restore('lease hold', " + std::to_string(q.moment_us) + ")";
-    case Question::hold_realm:
-        return "SELECT FROM flakeid.lease_realm WHERE realm = '" + q.realm + "' FOR UPDATE";
     case Question::functions:
         break;
     }
@@ -90,6 +88,10 @@ const char* words_of(LeaseRefusal refusal)
         return "is not free before";
     case LeaseRefusal::all_leased:
         return "are leased";
+    case LeaseRefusal::busy:
+        return "another transaction is changing node";
+    case LeaseRefusal::last_busy:
+        return "changing the last free nodes";
     case LeaseRefusal::unknown:
         return "does not know this lease";
     case LeaseRefusal::other_lease:
