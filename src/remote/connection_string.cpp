@@ -125,9 +125,10 @@ bool same_address(const Address& a, const Address& b)
            strcmp(a.port, b.port) == 0;
 }
 
-void open_addresses(AddressList& list, const char* conninfo)
+void open_addresses(AddressList& list, const char* conninfo, bool names)
 {
     list = AddressList{};
+    list.names = names;
     list.options = all_options(conninfo);
     list.hosts = option(list.options, "host");
     list.hostaddrs = option(list.options, "hostaddr");
@@ -167,6 +168,7 @@ NextAddress next_address(AddressList& list, Address* address)
             return NextAddress::found;
         }
         addrinfo hints{};
+        hints.ai_flags = list.names ? 0 : AI_NUMERICHOST;
         hints.ai_socktype = SOCK_STREAM;
         if (list.found != nullptr) {
             freeaddrinfo(list.found);

@@ -45,20 +45,21 @@ enum class NextAddress {
 };
 
 // The addresses of a connection string, one by one in its order. A host's name is looked up when
-// its turn comes, which may take the resolver's time.
+// its turn comes, which may take the resolver's time, or where there is none left for `names`,
+// counts as one without an address.
 struct AddressList {
     int64_t connect_limit_us; // for each: connect_timeout, or a few seconds
     char error[512];
 
     _PQconninfoOption* options;
     const char *hosts, *hostaddrs, *ports; // what is left of the lists; nullptr: nothing
-    bool cut, by_hostaddr, one_port;
+    bool names, cut, by_hostaddr, one_port;
     Address address;
     addrinfo* found;
     const addrinfo* next;
 };
 
-void open_addresses(AddressList& list, const char* conninfo);
+void open_addresses(AddressList& list, const char* conninfo, bool names);
 NextAddress next_address(AddressList& list, Address* address);
 void close_addresses(AddressList& list);
 

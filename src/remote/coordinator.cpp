@@ -278,18 +278,17 @@ bool coordinator_connect(Coordinator& c)
     if (c.connection != nullptr) {
         return true; // one that is of no use any more was ended
     }
-    if (c.stop != steady_never) {
-        // No time is left to look up names.
-        return c.has_address ? connect_to(c, c.address, c.stop)
-                             : trouble(c, Trouble::away, "there is no connection");
+    const bool stopping = c.stop != steady_never; // no time is left to look up names
+    if (stopping && c.has_address) {
+        return connect_to(c, c.address, c.stop);
     }
     const Address avoided = c.address;
     const bool avoids = c.has_address && c.unanswering;
     AddressList list;
-    open_addresses(list, c.conninfo);
+    open_addresses(list, c.conninfo, !stopping);
     (void)trouble(c, Trouble::away, "there is no host");
     auto try_address = [&](const Address& address) {
-        return connect_to(c, address, c.waiter->now() + list.connect_limit_us);
+        return connect_to(c, address, stopping ? c.stop : c.waiter->now() + list.connect_limit_us);
     };
     bool open = false;
     bool cut = true;
@@ -317,7 +316,7 @@ bool coordinator_connect(Coordinator& c)
             break;
         }
     }
-    if (!open && (!cut || avoided_one) && c.trouble != Trouble::interrupted) {
+    if (!open && (avoided_one || (!cut && !stopping)) && c.trouble != Trouble::interrupted) {
         open = try_address(cut ? avoided : Address{});
     }
     close_addresses(list);

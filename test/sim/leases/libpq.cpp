@@ -409,11 +409,17 @@ int PQfformat(const PGresult*, int)
 }
 
 // ---- Names of hosts: "one" is the first, "both" the first two, another one nobody has.
-int getaddrinfo(const char* name, const char*, const addrinfo*, addrinfo** found)
+int getaddrinfo(const char* name, const char*, const addrinfo* hints, addrinfo** found)
 {
-    yield();
+    const bool numeric = (hints->ai_flags & AI_NUMERICHOST) != 0;
+    if (!numeric) {
+        yield();
+    }
     addrinfo* list = nullptr;
-    const int count = strcmp(name, "both") == 0 ? 2 : strcmp(name, "one") == 0 ? 1 : 0;
+    const int count = numeric                     ? 0
+                      : strcmp(name, "both") == 0 ? 2
+                      : strcmp(name, "one") == 0  ? 1
+                                                  : 0;
     for (int i = count; i > 0; i--) {
         auto* address = static_cast<sockaddr_in*>(calloc(1, sizeof(sockaddr_in)));
         address->sin_family = AF_INET;

@@ -137,6 +137,9 @@ void look()
         Member& member = members[i];
         if (s.up && member.stopping) {
             attend_stop(i);
+            if (!member.stopping && reachable() && keeps_used(i)) {
+                broken("a server that was stopped did not give its lease back");
+            }
             continue;
         }
         if (!s.up) {

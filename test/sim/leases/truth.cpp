@@ -460,6 +460,16 @@ bool holds_unused(int server, int64_t since_us)
     });
 }
 
+bool keeps_used(int server)
+{
+    return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
+        const Told& lease = one.second;
+        return lease.server == server && lease.directory == members[server].directory &&
+               lease.used_us > members[server].started_us && !lease.given_back && !lease.left &&
+               lease.end_us > wall_clock(servers[server]) + second;
+    });
+}
+
 bool goes_on_in_lease(int server)
 {
     const Member& member = members[server];

@@ -39,6 +39,10 @@ void look_at_status();
 // A lease that the server holds, though nobody has used it or asked for it since then.
 bool holds_unused(int server, int64_t since_us);
 
+// A lease that the server made ids in since it was started, lasts, and it never said that it gives
+// it back.
+bool keeps_used(int server);
+
 // A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.
 void mark_is_answered(int64_t mark, bool all_ended);
 
