@@ -27,8 +27,7 @@ in_asserting_chroot() {  # SCRIPT
     install -d -m 700 "$UPPER/files/root"
     mkdir "$UPPER/files/root/flakeid"
     introduce "$UPPER/files" "$suite"
-    tar -c --exclude=./.git --exclude='*.o' --exclude='./src/*.d' --exclude='*.bc' --exclude='*.so' --exclude=./build --exclude=./tmp_check --exclude='./test/*/build' . |
-        tar -xC "$UPPER/files/root/flakeid" --no-same-owner
+    test/copy "$UPPER/files/root/flakeid"
     enter "$root" bash -euo pipefail -c "cd /root/flakeid; $1" </dev/null || result=$?
     if [ $result != 0 ]; then
         trap - EXIT

@@ -35,6 +35,10 @@ cmp_ok(scalar(keys %scenario), '>', 10, 'scenarios were found');
 none('make check runs each scenario', grep { $briefly !~ /\b$_\b/ } keys %scenario);
 same('scenarios that test/torture/run runs', \@printed, [ text('test/torture/run') =~ /^\t\[ (\w+) => /gm ]);
 
+# make check runs few of the tests: the others compile.
+chomp(my $harness = `dirname "\$(pg_config --pgxs)"`);
+none('each test in Perl compiles', grep { `perl -I "$harness/../test/perl" -c $_ 2>&1` !~ /syntax OK$/ } glob 'test/t/*.pl test/world/*.pl test/torture/t/*.pl');
+
 # A feature of the simulation that nothing asks for changes nothing; what asks for one that is not there never happens.
 my $simulation = join '', map { text($_) } glob 'test/sim/*.cpp test/sim/checkers/*.cpp';
 my %feature = map { $_ => 1 } $simulation =~ /^    \{'(\w)', "/mg;
