@@ -278,6 +278,10 @@ ROLLBACK;
 -- Bigint keys too, and no primary key; the layout that the default names
 CREATE TABLE big (id bigint NOT NULL DEFAULT flake_next('tsid'), n int, PRIMARY KEY (id, n));
 CALL flakeid.partition('big', '1 day', ahead => 2);
+-- Steps of a call that waited for its locks while another one partitioned the table: they find nothing to do
+SELECT count(action) FROM pg_partition_tree('big') AS t, flakeid.partition_fence(t.relid, 1);
+SELECT count(action) FROM flakeid.partition_validate('big', 'big', 'flakeid_partition');
+SELECT count(*) FROM pg_constraint WHERE conname = 'flakeid_partition';
 SELECT layout FROM flakeid.partitioned WHERE parent = 'big'::regclass;
 SELECT begins, ends FROM parts ORDER BY 2;
 DROP TABLE big;

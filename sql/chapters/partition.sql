@@ -635,6 +635,9 @@ CREATE FUNCTION flakeid.partition_validate(parent regclass, tab regclass, constr
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.partition_lock(ARRAY[tab], 'SHARE UPDATE EXCLUSIVE');
+    IF NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = tab AND k.conname = constraint_name AND NOT k.convalidated) THEN
+        RETURN;
+    END IF;
     EXECUTE format('ALTER TABLE %s VALIDATE CONSTRAINT %I', tab, constraint_name);
     action := 'validated';
     object := format('constraint %I of table %s', constraint_name, tab);
@@ -804,6 +807,9 @@ DECLARE
     type text := (flakeid.partition_key(tab)).type;
 BEGIN
     locked := flakeid.partition_lock(ARRAY[tab], 'ACCESS EXCLUSIVE');
+    IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = tab AND c.relkind = 'r' AND NOT c.relispartition) THEN
+        RETURN;
+    END IF;
     IF (flakeid.partition_bound(tab)).bound IS NOT NULL THEN
         EXECUTE format('ALTER TABLE %s DROP CONSTRAINT flakeid_partition', tab);
         action := 'removed constraint';
@@ -1082,6 +1088,7 @@ BEGIN
     layout := flakeid.partition_layout(parent, layout);
     whole := parent::text;
     again := format('CALL flakeid.partition(%L, %L, %s, %L, %L, %L);', whole, every, ahead, keep, layout, drop_old);
+    -- Each step finds the table by its name, which is that of the whole once another session has partitioned it meanwhile.
     IF (SELECT c.relkind FROM pg_class AS c WHERE c.oid = parent) = 'r' THEN
         PERFORM flakeid.partition_require(parent);
         SELECT * INTO have FROM flakeid.partition_bound(parent);
@@ -1096,7 +1103,7 @@ BEGIN
                     DETAIL = format('Its highest id is %s, which layout "%s" reads as %s.', highest, layout, flakeid.time_of(highest, layout));
             END IF;
             CALL flakeid.partition_step(parent, format('adding constraint flakeid_partition to table %s; until this ends, it refuses ids made from %s on',
-                parent, flakeid.time_of(past, layout)), format('flakeid.partition_fence(%L, %s)', parent, past), result);
+                parent, flakeid.time_of(past, layout)), format('flakeid.partition_fence(%L, %s)', whole, past), result);
             IF result ->> 'failed' IS NOT NULL THEN
                 PERFORM flakeid.partition_fail(result, again);
             END IF;
@@ -1104,18 +1111,18 @@ BEGIN
         END IF;
         IF (flakeid.partition_bound(parent)).valid IS NOT TRUE THEN
             CALL flakeid.partition_step(parent, format('validating constraint flakeid_partition of table %s, which reads the table and disturbs nobody', parent),
-                format('flakeid.partition_validate(%L, %L, %L)', parent, parent, 'flakeid_partition'), result);
+                format('flakeid.partition_validate(%L, %L, %L)', whole, whole, 'flakeid_partition'), result);
             IF result ->> 'failed' IS NOT NULL THEN
                 PERFORM flakeid.partition_fail(result, again);
             END IF;
         END IF;
         CALL flakeid.partition_step(parent, format('making table %s the first partition of a new table of its name', parent),
-            format('flakeid.partition_swap(%L, %L, %L, %L, %L, %L)', parent, every, ahead, keep, layout, drop_old), result);
+            format('flakeid.partition_swap(%L, %L, %L, %L, %L, %L)', whole, every, ahead, keep, layout, drop_old), result);
         IF result ->> 'failed' = 'busy' OR result ->> 'sqlstate' = '55006' THEN -- the constraint stays: it may be another session's
             PERFORM flakeid.partition_fail(result, again);
         ELSIF result ->> 'failed' IS NOT NULL THEN
             failure := result;
-            CALL flakeid.partition_step(parent, 'removing constraint flakeid_partition again', format('flakeid.partition_fence(%L, NULL)', parent), result);
+            CALL flakeid.partition_step(parent, 'removing constraint flakeid_partition again', format('flakeid.partition_fence(%L, NULL)', whole), result);
             PERFORM flakeid.partition_fail(failure, again);
         END IF;
         longest := greatest(longest, (result ->> 'locked_ms')::numeric);
