@@ -1,4 +1,4 @@
-# An id alone beside an id and created_at with its index: the figures of doc/performance.md, which test/bench/partitions measured.
+# An id alone beside an id and created_at with its index: the figures of doc/dev/performance.md, which test/bench/partitions measured.
 use strict;
 use warnings;
 use utf8;
@@ -10,7 +10,7 @@ use Bench;
 use Svg;
 
 return sub {
-	my ($figures) = output('cat', "$FindBin::RealBin/../../doc/performance.md") =~ /<!-- begin partitions -->\n(.*?)<!-- end partitions -->/s;
+	my ($figures) = output('cat', "$FindBin::RealBin/../../doc/dev/performance.md") =~ /<!-- begin partitions -->\n(.*?)<!-- end partitions -->/s;
 	my ($head, undef, @rows) = map { [ map { s/^\s+|\s+$|`//gr } split /\|/, s/^\|//r ] } grep { /^\|/ } split /\n/, $figures;
 	my $svg = Svg->new(720, 372, 'An id in the place of created_at');
 	for my $i (0 .. $#rows)
