@@ -51,7 +51,7 @@ cmp_ok(scalar(@rooms), '>', 3, 'numbers of generators were found');
 none('they are those of all pages and tests', map { "$_->[0]: $_->[1]" } grep { !$room{ $_->[1] =~ s/,//gr } } @rooms);
 
 # Settings, functions, types and views have their rows.
-my @subjects = map { $_->[0] } @reference;
+my @subjects = ((map { $_->[0] } @reference), map { text($_) =~ /^- (`[^`]*`)/gm } @pages);
 my @headings = map { text($_) =~ /^## (.*)$/gm } @pages;
 same('settings of doc/reference', \@settings, [ map { /^(?:`flakeid\.\w+`(?:, | and )?)+$/ ? grep({ !$people->{"flakeid.$_"} } /`flakeid\.(\w+)`/g) : () } @subjects, @headings ]);
 same('settings of doc/dev/privileges_functions.md', \@settings, [ map { $_->[0] =~ /^setting `flakeid\.(\w+)`$/ } cells('doc/dev/privileges_functions.md') ]);
