@@ -38,7 +38,8 @@ introduce() {  # ROOT SUITE...
     apt-config dump | grep -E '^Acquire::(https?::|Check-|Retries)' >"$root/etc/apt/apt.conf.d/90machine" || true
 }
 
-# Runs a command in a chroot. Mounts are private to the namespace and processes end with it: nothing needs to be undone.
+# Runs a command in a chroot, without a locale, as on a bare machine. Mounts are private to the namespace and processes
+# end with it: nothing needs to be undone.
 # Where UPPER is a directory, what the command writes goes there, and the chroot stays as it is.
 enter() {  # ROOT COMMAND...
     unshare --mount --pid --fork --kill-child sh -euc '
@@ -51,6 +52,7 @@ enter() {  # ROOT COMMAND...
         mount -t proc proc "$root/proc"
         mount --rbind /dev "$root/dev"
         mount -t tmpfs tmpfs "$root/dev/shm"
-        exec env -u TMPDIR -u PG_CONFIG -u UPPER HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        unset TMPDIR PG_CONFIG UPPER LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME
+        exec env HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
             chroot "$root" "$@"' enter "$@"
 }
