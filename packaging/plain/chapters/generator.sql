@@ -2,34 +2,41 @@
 -- Making ids
 -- -------------------------------------------------------------------------------------------------
 --
--- A word is a tick and a sequence number side by side. The next one is nextval(word): no lock, no WAL, no transaction id.
--- Another sequence, tick, says which tick is open. A draw reads tick, takes a word, and keeps it only if it lies in that
--- tick. One session at a time opens a tick: setval(word) to its first word, then setval(tick). Ticks only rise, so
--- that a word of a tick comes once: what was drawn past the end of a tick before the next one was opened lies outside
--- the tick that its drawer has read, and is dropped.
+-- A word is a tick, in its low bits, and above them a sequence number. The next word is nextval(): no lock, no WAL, no
+-- transaction id. The increment of the sequence adds one to the sequence number, and after the last number the
+-- sequence begins again at a tick that is never opened (CYCLE): so no number of draws leads from one tick into another.
+-- A draw keeps a word whose tick is that of the clock. One session at a time opens a tick: it notes the tick in the sequence
+-- `tick`, and then calls setval() with the tick's first word. Ticks only rise, so each word comes once.
 --
--- 1. A crash, a promotion and a base backup reset unlogged sequences: tick then has no value, and ids begin anew past
+-- 1. A crash, a promotion and a base backup reset unlogged sequences: then no tick is open, and ids begin anew past
 --    bound, a logged sequence. No tick is opened whose moment is not below a bound that was flushed to disk. `sure`
 --    is the bound that is known to be.
 -- 2. A dump that is put back calls setval() on all sequences. What was called with nextval() since has log_cnt above 0,
 --    and setval() makes it 0: so the opener ends with nextval(tick), and a tick with log_cnt 0 is not its own. Then ids
 --    begin anew past bound, too. The owner has no UPDATE on bound, so that his dump cannot lower it; the
---    opener grants it to itself in a subtransaction that is rolled back. setval() is not.
+--    opener grants it to itself in a subtransaction that is rolled back. setval() is not. The common case, one id of the
+--    clock's tick, does not look at tick, which would cost more than all the rest; it is there for ticks of at most a millisecond
+--    alone, within which nobody reads a dump and puts it back.
 -- 3. Whoever begins elsewhere, after a promotion, in a copy, after pg_upgrade, may have missed an extension of bound.
 --    `home` says where bound was written; somewhere else ids begin further on.
--- 4. Locks are taken in subtransactions that are always rolled back: so they go however the call ends (done, error, cancel,
+-- 4. A statement that was planned with other settings goes on with them. So there are two sequences of words: new settings go over
+--    to the other one, and the word of the old one lies in a tick that is never opened.
+-- 5. Locks are taken in subtransactions that are always rolled back: so they go however the call ends (done, error, cancel,
 --    termination), while what sequences say stays. Nobody but the owner has a right on what is locked.
 --
 -- All moments are microseconds since 1970.
 
-CREATE UNLOGGED SEQUENCE flakeid_plain.word MINVALUE 0;
+-- configure() gives them increment and limits.
+CREATE UNLOGGED SEQUENCE flakeid_plain.word_a;
+CREATE UNLOGGED SEQUENCE flakeid_plain.word_b;
 CREATE UNLOGGED SEQUENCE flakeid_plain.tick MINVALUE 0;
 CREATE UNLOGGED SEQUENCE flakeid_plain.sure;
 CREATE SEQUENCE flakeid_plain.bound;
 CREATE SEQUENCE flakeid_plain.home MINVALUE -9223372036854775808;
 CREATE UNLOGGED SEQUENCE flakeid_plain.extended;
-COMMENT ON SEQUENCE flakeid_plain.word IS 'the last word that was drawn: tick and sequence number';
-COMMENT ON SEQUENCE flakeid_plain.tick IS 'the tick that is open';
+COMMENT ON SEQUENCE flakeid_plain.word_a IS 'the last word that was drawn: a tick in the low bits, and a sequence number';
+COMMENT ON SEQUENCE flakeid_plain.word_b IS 'the same; new settings go over from the one to the other';
+COMMENT ON SEQUENCE flakeid_plain.tick IS 'the tick that was opened last';
 COMMENT ON SEQUENCE flakeid_plain.sure IS 'the bound that is known to be on disk';
 COMMENT ON SEQUENCE flakeid_plain.bound IS 'no id was stamped at or past this moment, in microseconds since 1970';
 COMMENT ON SEQUENCE flakeid_plain.home IS 'where bound was written: a hash';
@@ -39,8 +46,6 @@ BEGIN
     EXECUTE format('REVOKE UPDATE ON SEQUENCE flakeid_plain.bound FROM %I', current_user);
 END
 $$;
-GRANT USAGE ON SEQUENCE flakeid_plain.word TO PUBLIC;
-GRANT SELECT ON SEQUENCE flakeid_plain.tick TO PUBLIC;
 
 CREATE TABLE flakeid_plain.opening ();
 CREATE TABLE flakeid_plain.extending ();
@@ -54,9 +59,11 @@ CREATE TYPE flakeid_plain.generator AS (
     layout text,
     node bigint,
     tick_us bigint, epoch_us bigint,
-    sequence_bits int,
+    word regclass,          -- the sequence that draws take words from
+    tick_bits int,          -- of a word, below its sequence number
+    tick_mask bigint,       -- the same as a mask
+    max_sequence bigint,
     max_tick bigint,
-    max_node bigint,
     max_ahead_us bigint,
     waits boolean
 );
@@ -73,6 +80,14 @@ COMMENT ON FUNCTION flakeid_plain.id_of(bigint) IS 'the id of a word';
 CREATE FUNCTION flakeid_plain.clock_us() RETURNS bigint
     LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
     SELECT (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000000::pg_catalog.float8)::pg_catalog.int8
+$$;
+
+-- Closes the open tick: ids begin anew past bound.
+CREATE FUNCTION flakeid_plain.close_tick() RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM setval('flakeid_plain.tick', 0, false), setval((flakeid_plain.generator()).word, -1, false);
+END
 $$;
 
 CREATE FUNCTION flakeid_plain.duration_text(us bigint) RETURNS text
@@ -237,13 +252,12 @@ CREATE FUNCTION flakeid_plain.open(patient boolean, block int, OUT too_far_us bi
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     g flakeid_plain.generator;
-    mask bigint;
     now_us bigint;
     now bigint;         -- the tick of the clock
     next bigint;        -- the tick to be opened
     next_us bigint;     -- when it begins
     on_disk bigint;
-    has_word boolean;
+    last_word bigint;
 BEGIN
     BEGIN
         IF patient THEN
@@ -252,8 +266,7 @@ BEGIN
             LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE NOWAIT;
         END IF;
         g := flakeid_plain.generator();     -- under the lock, which configure() holds until its end
-        mask := ~((-1)::bigint << g.sequence_bits);
-        IF block IS NULL OR block < 0 OR block - 1 > mask THEN
+        IF block IS NULL OR block < 0 OR block - 1 > g.max_sequence THEN
             RAISE invalid_parameter_value USING MESSAGE = 'a block has no such length';
         END IF;
         now_us := flakeid_plain.clock_us();
@@ -264,14 +277,13 @@ BEGIN
                 DETAIL = format('The clock says %s, the epoch is %s.', flakeid_plain.moment(now_us), flakeid_plain.moment(g.epoch_us)),
                 HINT = 'Correct the clock, or configure a layout with an earlier epoch.';
         END IF;
-        SELECT t.last_value, NOT (t.is_called AND t.log_cnt > 0), least(b.last_value, s.last_value),
-               w.last_value >> g.sequence_bits = t.last_value AND (NOT w.is_called OR w.last_value & mask < mask)
-            INTO next, at_start, on_disk, has_word
-            FROM flakeid_plain.tick AS t, flakeid_plain.bound AS b, flakeid_plain.sure AS s, flakeid_plain.word AS w;
+        SELECT t.last_value, NOT (t.is_called AND t.log_cnt > 0), least(b.last_value, s.last_value), pg_sequence_last_value(g.word)
+            INTO next, at_start, on_disk, last_word     -- null: no word was drawn since setval()
+            FROM flakeid_plain.tick AS t, flakeid_plain.bound AS b, flakeid_plain.sure AS s;
         IF at_start THEN
             next_us := flakeid_plain.floor_at_start(now_us);
             next := greatest(now, (next_us - g.epoch_us + g.tick_us - 1) / g.tick_us);
-        ELSIF block > 0 OR next < now OR NOT has_word THEN
+        ELSIF block > 0 OR next < now OR last_word & g.tick_mask <> next OR last_word >> g.tick_bits >= g.max_sequence THEN
             next := greatest(now, next + 1);
         ELSE
             too_far_us := greatest(0, (next - now - g.max_ahead_us / g.tick_us) * g.tick_us);
@@ -292,9 +304,13 @@ BEGIN
             END IF;
             on_disk := NULL;
         END IF;
-        first_word := next << g.sequence_bits;
-        PERFORM setval('flakeid_plain.word', first_word + block, false);
         PERFORM setval('flakeid_plain.tick', next - 1), nextval('flakeid_plain.tick');
+        first_word := next;
+        IF block > 0 THEN
+            PERFORM setval(g.word, (block - 1)::bigint << g.tick_bits | next);
+        ELSE
+            PERFORM setval(g.word, next, false);
+        END IF;
         RAISE SQLSTATE 'FLAKE';
     EXCEPTION
         WHEN SQLSTATE 'FLAKE' THEN
@@ -347,31 +363,26 @@ CREATE FUNCTION flakeid_plain.next_id() RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     g flakeid_plain.generator;
-    opened bigint;
     word bigint;
-    id bigint;
-    late bigint;        -- ticks that the clock is past the open tick
+    late bigint;        -- ticks that the clock is past that of the word
     too_far_us bigint;
     at_start boolean;
 BEGIN
     LOOP
         g := flakeid_plain.generator();
-        opened := pg_sequence_last_value('flakeid_plain.tick');
-        word := nextval('flakeid_plain.word');
-        IF word >> g.sequence_bits = opened THEN
-            id := flakeid_plain.id_of(word);
-            late := (flakeid_plain.clock_us() - g.epoch_us) / g.tick_us - opened;
-            too_far_us := CASE WHEN late BETWEEN -(g.max_ahead_us / g.tick_us) AND 0 THEN 0 ELSE 1 END;
-            IF late > 0 AND late * g.tick_us <= 10000 + g.tick_us THEN
+        word := nextval(g.word);
+        -- The tick is looked at after the word was drawn: if still nobody but the opener has touched it, no dump that was put back
+        -- has lowered the word.
+        IF (SELECT last_value = word & g.tick_mask AND is_called AND log_cnt > 0 FROM flakeid_plain.tick) AND g = flakeid_plain.generator() THEN
+            late := (flakeid_plain.clock_us() - g.epoch_us) / g.tick_us - (word & g.tick_mask);
+            IF late BETWEEN -(g.max_ahead_us / g.tick_us) AND 0 THEN
+                RETURN flakeid_plain.id_of(word);
+            ELSIF late > 0 AND late * g.tick_us <= 10000 + g.tick_us THEN
                 -- Where another session is about to open the next tick, this one will do.
-                SELECT coalesce(o.too_far_us, 0) INTO too_far_us FROM flakeid_plain.open(false, 0) AS o WHERE o.too_far_us IS NULL;
-                CONTINUE WHEN NOT FOUND;
-            END IF;
-            -- The tick is looked at after the word was drawn: if still nobody but the opener has touched it, no dump that was put back
-            -- has lowered the word. And the id was made with the settings that the word was drawn with.
-            IF too_far_us = 0 AND (SELECT last_value = opened AND is_called AND log_cnt > 0 FROM flakeid_plain.tick)
-                AND g = flakeid_plain.generator() THEN
-                RETURN id;
+                IF (SELECT o.too_far_us IS NULL FROM flakeid_plain.open(false, 0) AS o) THEN
+                    RETURN flakeid_plain.id_of(word);
+                END IF;
+                CONTINUE;
             END IF;
         END IF;
         SELECT o.too_far_us, o.at_start INTO too_far_us, at_start FROM flakeid_plain.open(true, 0) AS o;
@@ -396,13 +407,13 @@ BEGIN
             RAISE null_value_not_allowed USING MESSAGE = 'number of ids must not be null';
         ELSIF n < 1 THEN
             RAISE invalid_parameter_value USING MESSAGE = format('number of ids must be at least 1, not %s', n);
-        ELSIF n > 1::bigint << g.sequence_bits THEN
+        ELSIF n > g.max_sequence + 1 THEN
             RAISE numeric_value_out_of_range USING
                 MESSAGE = format('a block of %s ids does not fit into one tick', n),
-                DETAIL = format('A tick of layout "%s" holds %s ids.', g.layout, 1::bigint << g.sequence_bits),
+                DETAIL = format('A tick of layout "%s" holds %s ids.', g.layout, g.max_sequence + 1),
                 HINT = 'Ask for fewer ids, or use flake_next_many().';
         END IF;
-        PERFORM nextval('flakeid_plain.word');      -- refuses who may not draw, and READ ONLY
+        PERFORM nextval(g.word);        -- refuses who may not draw, and READ ONLY
         opened := flakeid_plain.open(true, n);
         IF opened.too_far_us <> 0 THEN
             PERFORM flakeid_plain.wait(opened.too_far_us, opened.at_start);
@@ -434,9 +445,9 @@ BEGIN
         g := flakeid_plain.generator();
         opened := pg_sequence_last_value('flakeid_plain.tick');
         IF missing > 1 AND opened = (flakeid_plain.clock_us() - g.epoch_us) / g.tick_us THEN
-            drawn := ARRAY(SELECT flakeid_plain.id_of(word) FROM (SELECT nextval('flakeid_plain.word') AS word
-                FROM generate_series(1, least(missing, 256, 1 << least(g.sequence_bits, 30))) OFFSET 0) AS words
-                WHERE word >> g.sequence_bits = opened);
+            drawn := ARRAY(SELECT flakeid_plain.id_of(word) FROM (SELECT nextval(g.word) AS word
+                FROM generate_series(1, least(missing, 256, g.max_sequence + 1)) OFFSET 0) AS words
+                WHERE word & g.tick_mask = opened);
             IF drawn <> '{}' AND (SELECT last_value = opened AND is_called AND log_cnt > 0 FROM flakeid_plain.tick)
                 AND g = flakeid_plain.generator() THEN
                 RETURN QUERY SELECT unnest(drawn);

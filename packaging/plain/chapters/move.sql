@@ -49,7 +49,7 @@ BEGIN
     END IF;
     LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE;
     PERFORM flakeid_plain.require_same_ids(place);
-    PERFORM setval('flakeid_plain.tick', 0, false);
+    PERFORM flakeid_plain.close_tick();
     EXECUTE 'SELECT flakeid.raise_horizon($1)' USING flakeid_plain.moment((SELECT last_value FROM flakeid_plain.bound));
     INSERT INTO flakeid_plain.replaced
         SELECT oid::regprocedure, pg_get_functiondef(oid) FROM pg_proc

@@ -22,9 +22,7 @@ DECLARE
     secret text := setting ->> 'secret';
     l flakeid_plain.layout := flakeid_plain.layout_of(layout);
     g flakeid_plain.generator;
-    mask bigint;
-    node_bits bigint;
-    makes_ids text;
+    makes_ids text;         -- with the place of a word, twice
     rights text := '';
 BEGIN
     IF l.tick_us > 1000000 THEN
@@ -53,48 +51,53 @@ BEGIN
             MESSAGE = 'invalid value for parameter "flakeid.secret"',
             HINT = 'A secret is 32 hexadecimal digits, or exactly 16 characters.';
     END IF;
+    LOCK TABLE flakeid_plain.replaced IN SHARE ROW EXCLUSIVE MODE;      -- one change at a time
+    g := flakeid_plain.generator();
+    g.layout := layout;
+    g.node := node_text;
+    g.tick_us := l.tick_us;
+    g.epoch_us := l.epoch_us;
+    g.word := CASE g.word WHEN 'flakeid_plain.word_a'::regclass THEN 'flakeid_plain.word_b' ELSE 'flakeid_plain.word_a' END;
+    -- A plain 64-bit layout leaves the sign bit of its highest field zero, and so does a word.
+    g.max_sequence := l.max_sequence;
+    g.tick_bits := least(62, 63 - length(ltrim(l.max_sequence::bit(64)::text, '0')));
+    g.tick_mask := flakeid_plain.low_mask(g.tick_bits);
+    g.max_tick := least(l.max_tick, g.tick_mask - 1);       -- never opened: the mask itself, as in -1
+    g.max_ahead_us := extract(epoch FROM ahead::interval) * 1000000;
+    g.waits := waits = 'wait';
+    IF (SELECT seqincrement <> g.tick_mask + 1 OR seqmax <> (g.max_sequence << g.tick_bits | g.tick_mask) FROM pg_sequence WHERE seqrelid = g.word) THEN
+        -- Waits for transactions that drew before the last change, but keeps nobody waiting.
+        EXECUTE format('ALTER SEQUENCE %s INCREMENT %s MINVALUE -1 MAXVALUE %s START -1 RESTART CYCLE',
+            g.word, g.tick_mask + 1, g.max_sequence << g.tick_bits | g.tick_mask);
+    END IF;
     -- Whoever opens a tick waits until this is committed or rolled back, and then begins past the bound.
     LOCK TABLE flakeid_plain.opening IN EXCLUSIVE MODE;
-    PERFORM setval('flakeid_plain.tick', 0, false);
-    -- A plain 64-bit layout leaves the sign bit of its highest field zero.
-    g := ROW(layout, node_text::bigint, l.tick_us, l.epoch_us, length(ltrim(l.max_sequence::bit(64)::text, '0')), l.max_tick, l.max_node,
-        extract(epoch FROM ahead::interval) * 1000000, waits = 'wait');
-    mask := l.max_sequence;
-    node_bits := flakeid_plain.place_node(l, g.node);
+    PERFORM flakeid_plain.close_tick();
     EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.configured() RETURNS flakeid_plain.layout '
         'LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L', format('SELECT %L::flakeid_plain.layout', l));
     EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.generator() RETURNS flakeid_plain.generator '
         'LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L', format('SELECT %L::flakeid_plain.generator', g));
-    makes_ids := format('((%%s OPERATOR(pg_catalog.<<) %s) OPERATOR(pg_catalog.|) ((%%s OPERATOR(pg_catalog.&) %s::pg_catalog.int8) '
-        'OPERATOR(pg_catalog.<<) %s) OPERATOR(pg_catalog.|) %s::pg_catalog.int8)',
-        l.time_shift, mask, l.sequence_shift, node_bits);
+    makes_ids := format('(%%1$s & %s) << %s | (%%1$s >> %s)', g.tick_mask, l.time_shift, g.tick_bits)
+        || CASE WHEN l.sequence_shift > 0 THEN ' << ' || l.sequence_shift ELSE '' END
+        || CASE WHEN g.node > 0 THEN format(' | %s::bigint', flakeid_plain.place_node(l, g.node)) ELSE '' END;
+    EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE RETURN %s',
+        format(CASE WHEN l.enciphered THEN 'flakeid_plain.flake_encrypt(%s)' ELSE '%s' END, format(makes_ids, 'word')));
     IF l.enciphered THEN
         -- Nobody may have a word of his choice enciphered: what makes ids runs with the owner's rights, and id_of() is his alone.
-        rights := ' SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
-        EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS %L',
-            'SELECT flakeid_plain.flake_encrypt(' || format(makes_ids, format('(word OPERATOR(pg_catalog.>>) %s)', g.sequence_bits), 'word') || ')');
         REVOKE ALL ON FUNCTION flakeid_plain.id_of(bigint) FROM PUBLIC;
+        rights := ' SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
     ELSE
-        EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS %L',
-            'SELECT ' || format(makes_ids, format('(word OPERATOR(pg_catalog.>>) %s)', g.sequence_bits), 'word'));
         GRANT EXECUTE ON FUNCTION flakeid_plain.id_of(bigint) TO PUBLIC;
-        EXECUTE format($$CREATE OR REPLACE FUNCTION flakeid_plain.next_of(opened bigint, word bigint, now float8) RETURNS bigint
-            LANGUAGE plpgsql VOLATILE AS %L$$, format($$
-BEGIN
-    IF word OPERATOR(pg_catalog.>>) %s OPERATOR(pg_catalog.=) opened
-        AND (now OPERATOR(pg_catalog.*) %s::pg_catalog.float8 OPERATOR(pg_catalog.-) %s::pg_catalog.float8)::pg_catalog.int8 OPERATOR(pg_catalog.=) opened THEN
-        RETURN %s;
     END IF;
-    RETURN flakeid_plain.next_id();
-END
-$$, g.sequence_bits, 1000000.0 / l.tick_us, l.epoch_us::numeric / l.tick_us + 0.5, format(makes_ids, 'opened', 'word')));
-        -- The common case. The server evaluates arguments from left to right: the tick must be read before the word is drawn.
-        -- A function of SQL that the planner puts in its place, around one of PL/pgSQL, costs half of one of PL/pgSQL alone.
-        CREATE OR REPLACE FUNCTION flakeid_plain.flake_next() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-            SELECT flakeid_plain.next_of(pg_catalog.pg_sequence_last_value('flakeid_plain.tick'),
-                pg_catalog.nextval('flakeid_plain.word'), pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()))
-        $$;
-    END IF;
+    -- The common case is one expression, which the planner puts in the place of the call: PL/pgSQL alone would cost twice as much.
+    -- The server evaluates CASE from left to right, so currval() is the word that was compared.
+    EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_next() RETURNS bigint LANGUAGE sql VOLATILE' || rights || ' RETURN '
+        || CASE WHEN l.enciphered OR l.tick_us > 1000 THEN 'flakeid_plain.next_id()'
+            ELSE format('CASE WHEN nextval(%1$L::regclass) & %2$s = (date_part(''epoch'', clock_timestamp()) * %3$s::float8 - %4$s::float8)::bigint '
+                'THEN %5$s ELSE flakeid_plain.next_id() END',
+                g.word, g.tick_mask, 1000000.0 / l.tick_us, l.epoch_us::numeric / l.tick_us + 0.5,
+                format(makes_ids, format('currval(%L::regclass)', g.word)))
+            END;
     EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_next_many(n int, layout text DEFAULT NULL) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE'
         || rights || $$ AS 'BEGIN
     PERFORM flakeid_plain.require_configured(layout);
@@ -147,7 +150,7 @@ CREATE FUNCTION flakeid_plain.begin_past(us bigint) RETURNS void
 BEGIN
     LOCK TABLE flakeid_plain.opening, flakeid_plain.extending IN EXCLUSIVE MODE;
     GRANT UPDATE ON SEQUENCE flakeid_plain.bound TO CURRENT_USER;
-    PERFORM setval('flakeid_plain.sure', 1), setval('flakeid_plain.tick', 0, false);
+    PERFORM flakeid_plain.close_tick(), setval('flakeid_plain.sure', 1);
     PERFORM setval('flakeid_plain.bound', us - 1), nextval('flakeid_plain.bound');
     PERFORM setval('flakeid_plain.home', flakeid_plain.here());
     RAISE SQLSTATE 'FLAKE';
