@@ -1,4 +1,4 @@
-# Sealed ids: the same ids inside and outside, and what they cost: the figures of doc/sealed.md, which test/bench/sealed measured.
+# Sealed ids: the same ids inside and outside, and what they cost: the figures of doc/dev/performance.md, which test/bench/sealed measured.
 use strict;
 use warnings;
 use utf8;
@@ -11,7 +11,7 @@ use Svg;
 
 return sub {
 	my ($server) = @_;
-	my ($figures) = output('cat', "$FindBin::RealBin/../../doc/sealed.md") =~ /<!-- begin figures -->\n(.*?)<!-- end figures -->/s;
+	my ($figures) = output('cat', "$FindBin::RealBin/../../doc/dev/performance.md") =~ /<!-- begin sealed -->\n(.*?)<!-- end sealed -->/s;
 	my ($head, undef, @rows) = map { [ map { s/^\s+|\s+$//gr } split /\|/, s/^\|//r ] } grep { /^\|/ } split /\n/, $figures;
 	my @ids = $server->rows('SELECT flake_unseal(s), s FROM (SELECT flake_seal(id::bigint) FROM flake_next_many(3) AS t (id)) AS u (s)');
 
