@@ -1,5 +1,5 @@
-# doc/errors has every message that the library and the SQL script raise, with its SQLSTATE or its level, what to do,
-# and no other; doc/errors.md leads to them.
+# doc/errors has every message that the library and the SQL script raise, with its SQLSTATE or its level, and no other; it says
+# more of those that come without a detail or hint. doc/errors.md leads to them.
 use strict;
 use warnings;
 use FindBin;
@@ -27,8 +27,8 @@ sub message
 	return $text =~ s/%[.*\d]*[a-z]/.../gr;
 }
 
-my %raised; # message: its SQLSTATEs and levels
-sub raised { my ($message, @codes) = @_; $raised{$message}{$_} = 1 for @codes; return }
+my (%raised, %helps); # message: its SQLSTATEs and levels; whether it comes with a detail or hint
+sub raised { my ($message, $helps, @codes) = @_; $raised{$message}{$_} = 1 for @codes; $helps{$message} ||= $helps; return }
 
 for my $file (sources())
 {
@@ -38,35 +38,37 @@ for my $file (sources())
 		my ($level, $rest) = ($+{level} // 'ERROR', $+{rest});
 		my @codes = map { $code{$_} // die "$file: $_" } $rest =~ /\b(ERRCODE_\w+)/g;
 		@codes = $rest =~ /^\(/ ? $code{ERRCODE_INVALID_PARAMETER_VALUE} : $level if !@codes;
-		raised(message($1), @codes) while $rest =~ /(?:errmsg\(|^\()\s*($literals)/g;
+		my $helps = $rest =~ /\berr(?:detail|hint)\(/;
+		raised(message($1), $helps, @codes) while $rest =~ /(?:errmsg\(|^\()\s*($literals)/g;
 	}
 	# Those whose message is an argument
-	raised(message($1), 'WARNING') while $text =~ /\bwarn_once\(\s*($literals)/g;
-	raised(message("$1"), $code{ERRCODE_CONFIG_FILE_ERROR}) while $text =~ /\brefuse_(?:file|unreadable)\(\s*\w+,\s*($literals)/g;
+	raised(message($1), 1, 'WARNING') while $text =~ /\bwarn_once\(\s*($literals)/g;
+	raised(message("$1"), 1, $code{ERRCODE_CONFIG_FILE_ERROR}) while $text =~ /\brefuse_(?:file|unreadable)\(\s*\w+,\s*($literals)/g;
 }
 my $script = script(version());
-while ($script =~ /\bRAISE (\w+) USING\s+MESSAGE = (?:format\()?'((?:[^']|'')*)'/g)
+while ($script =~ /\bRAISE (\w+) USING\s+MESSAGE = (?:format\()?'((?:[^']|'')*)'((?:[^';]|'(?:[^']|'')*')*)/g)
 {
-	my ($condition, $message) = ($1, $2);
-	raised($message =~ s/%s/.../gr =~ s/''/'/gr, $condition{$condition} // $condition);
+	my ($condition, $message, $rest) = ($1, $2, $3);
+	my $helps = $rest =~ /\b(?:DETAIL|HINT) = /;
+	raised($message =~ s/%s/.../gr =~ s/''/'/gr, $helps, $condition{$condition} // $condition);
 }
 delete @raised{ '...', '...: ...' }; # whose message is an argument
 cmp_ok(scalar(keys %raised), '>', 100, 'messages were found');
 
 my (%told, @mute);
 my @pages = glob 'doc/errors/*.md';
-for my $section (map { split /^(?=##)/m, text($_) } @pages)
+for (map { split /\n/, text($_) } @pages)
 {
-	my ($message, $codes) = $section =~ /^### (.*)\n\n(?:SQLSTATE )?((?:[A-Z]+|\w{5})(?:, \w{5})*)[,.] / or next;
+	my ($message, $codes, $more) = /^- `(.*?)` \(((?:[A-Z]+|\w{5})(?:, \w{5})*)(?:, [^)]*)?\)(?:: (\S.*))?$/ or next;
 	$told{"$_ $message"} = 1 for split /, /, $codes;
-	push @mute, $message if $section !~ /\n\n\*\*Do:\*\* \S/;
+	push @mute, $message if !$more && !$helps{$message};
 }
-none('each message has what to do', @mute);
+none('each message has a detail or hint, or more on its page', @mute);
 same('messages', [ map { my $message = $_; map { "$_ $message" } keys %{ $raised{$message} } } keys %raised ], [ keys %told ]);
 
 # doc/errors.md says of each SQLSTATE what it means, and leads to each page of messages.
 my $list = text('doc/errors.md');
-none('doc/errors.md tells each SQLSTATE', grep { length == 5 && $list !~ /^\| $_ \|/m } map { (split)[0] } keys %told);
+none('doc/errors.md tells each SQLSTATE', grep { length == 5 && $list !~ /^\|[^|]*\b$_\b/m } map { (split)[0] } keys %told);
 none('doc/errors.md leads to each page', grep { my $page = s{^doc/}{}r; $list !~ /\]\(\Q$page\E\)/ } @pages);
 
 done_testing();
