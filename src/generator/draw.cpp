@@ -98,7 +98,7 @@ bool none_to_come(const Generator& g)
     }
     for (uint32_t node = g.span.first; g.lease.wanted_node != any_node && node <= g.span.last;
          node++) {
-        const Lease* lease = lease_want(node, g.layout.max_node, true);
+        const Lease* lease = lease_want(node, g.lease.max_node, true);
         if (lease == nullptr) {
             break;
         }

@@ -4,7 +4,6 @@
 #include "durable/clock_watch.hpp"
 #include "durable/fingerprints.hpp"
 #include "durable/given.hpp"
-#include "remote/connection_string.hpp"
 #include "core/settled.hpp"
 #include "settings/lease_settings.hpp"
 #include "server/messages.hpp"
@@ -13,6 +12,7 @@
 #include "settings/shared_node.hpp"
 #include "lease/worker.hpp"
 #include "durable/server_horizon.hpp"
+#include "lease/report.hpp"
 
 extern "C" {
 #include "common/hashfn.h"
@@ -139,7 +139,7 @@ int64_t counter_of(const Layout& layout)
 // Wants the lease of a node. False when `or_none` and all are taken.
 bool set_lease(Generator& g, uint32_t node, bool or_none)
 {
-    Lease* lease = lease_want(node, g.layout.max_node, or_none);
+    Lease* lease = lease_want(node, g.lease.max_node, or_none);
     if (lease == nullptr) {
         return false;
     }
@@ -231,11 +231,9 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     }
     g.lease.in_force = leases_in_force();
     g.lease.entry = nullptr;
+    g.lease.max_node = settings.layout.max_node;
     if (lease_settings.coordinator_problem != nullptr) {
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("flakeid.coordinator was refused"),
-                errdetail("%s", lease_settings.coordinator_problem),
-                errhint("%s", coordinator_hint));
+        throw_coordinator_refused();
     }
     if (lease_settings.coordinator[0] != '\0') {
         (void)set_lease(g, node_setting.source == NodeSource::any ? any_node : g.span.first, false);
@@ -290,12 +288,15 @@ Slot* find_slot(const Generator& g, uint32_t node)
 void view_lease(Generator& g)
 {
     drop_cache(g);
-    LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.layout.max_node);
+    LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
     if (!view.same) {
-        g.lease.entry = lease_want(g.lease.wanted_node, g.layout.max_node, false);
-        view = lease_view(g.lease.entry, g.lease.wanted_node, g.layout.max_node);
+        g.lease.entry = lease_want(g.lease.wanted_node, g.lease.max_node, false);
+        view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
     }
     if (view.held) {
+        if (view.node > g.layout.max_node) {
+            throw_leased_node_out_of_range(view.node, g.layout, g.name);
+        }
         if (g.lease.wanted_node == any_node && (view.node != g.node || g.slot == &no_slot)) {
             g.span.first = g.span.last = view.node;
             set_slot(g, view.node, find_slot(g, view.node));
@@ -304,8 +305,7 @@ void view_lease(Generator& g)
             clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
         const int64_t last = tick_of_us(g.layout, view.end_us) - 1;
         g.lease.last_tick = clamp_tick(g.shape, last);
-        view.held = last >= 0 && view.node <= g.layout.max_node &&
-                    lease_open(g.lease.entry, view, g.slot, first_word(g));
+        view.held = last >= 0 && lease_open(g.lease.entry, view, g.slot, first_word(g));
     }
     g.lease.end_us = view.held ? view.end_us : 0;
     g.version = 0; // makes the limits anew

@@ -13,7 +13,7 @@ namespace flakeid {
 
 void throw_no_lease(const Generator& g, int64_t now_us)
 {
-    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.layout.max_node);
+    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
     const int64_t end_us = view.last_end_us;
     const LeaseReasons reasons = lease_reasons(g.lease.entry);
     const char* clock = moment_text(now_us);

@@ -121,6 +121,8 @@ struct HeldLease {
     int64_t end_us;             // 0: the lease is not held
     Tick first_tick, last_tick; // that lie in the lease as a whole
     uint32_t wanted_node;       // the node, or any_node
+    // That any_node may become: of flakeid.layout, so that naming another one takes no lease.
+    uint32_t max_node;
     pg_atomic_uint32* in_force; // not 0: there are leases
 };
 

@@ -147,6 +147,24 @@ void log_no_lease(const char* why)
             errdetail("%s.", why));
 }
 
+void throw_coordinator_refused()
+{
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("flakeid.coordinator was refused"),
+            errdetail("%s", lease_settings.coordinator_problem), errhint("%s", coordinator_hint));
+}
+
+void throw_leased_node_out_of_range(uint32_t node, const Layout& layout, const char* name)
+{
+    ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+            errmsg("node %u is out of range for layout \"%s\"", node, name),
+            errdetail("Its nodes are 0 to %u. The coordinator gave the node for flakeid.layout, "
+                      "which is \"%s\".",
+                      layout.max_node, settings.layout_text),
+            errhint("Set flakeid.layout to the other layout for the databases or roles that use "
+                    "it, or give the realm no more nodes than that."));
+}
+
 bool nodes_in_use(const Layout& layout, NodeSpan* span)
 {
     if (node_setting.source == NodeSource::any) {

@@ -44,6 +44,13 @@ struct LeaseReport {
 };
 bool report_lease(int place, LeaseReport* report);
 
+// The connection string of flakeid.coordinator is none, or holds a password.
+[[noreturn]] void throw_coordinator_refused();
+
+// The coordinator chose `node`, which the layout `name` does not have.
+[[noreturn]] void throw_leased_node_out_of_range(uint32_t node, const Layout& layout,
+                                                 const char* name);
+
 // A line in the log each: the coordinator cannot be reached, can be again, gives no lease.
 void log_away(const char* why);
 void log_back();

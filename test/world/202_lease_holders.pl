@@ -69,14 +69,16 @@ leases_hold($coordinator, 'clean stop', 45000);
 $server->append_conf('postgresql.conf', "flakeid.node = auto\nflakeid.lease_ttl = ${ttl}s\n");
 $server->restart;
 $coordinator->safe_psql('postgres', 'CREATE TABLE ahead (id bigint)');
+# flakeid.layout, so that a node comes that the layout has.
 for ([ 'sonyflake', 1024, 'sonyflake' ], [ 'back', 640, 'time:41:1ms node:8 back:2 sequence:4 epoch=2021-06-01' ])
 {
 	my ($kind, $many, $layout) = @$_;
-	ok(wait_until(sub { error_of($server, "SELECT flake_next('$layout')") eq '' }), 'a lease');
-	my $node = $server->safe_psql('postgres', "SELECT flake_node(flake_next('$layout'), '$layout')");
+	my $set = "SET flakeid.layout = '$layout'";
+	ok(wait_until(sub { error_of($server, "$set; SELECT flake_next()") eq '' }), 'a lease');
+	my $node = $server->safe_psql('postgres', "$set; SELECT flake_node(flake_next())");
 	my ($acquired, $lease_end) = split /\|/,
 	  leases('acquired_at, extract(epoch FROM lease_end)', "node = $node AND state = 'held' ORDER BY acquired_at DESC LIMIT 1");
-	append_to_file("$dir/$kind", "SELECT max(id) FROM flake_next_many($many, '$layout') AS id;\n" x 10_000);
+	append_to_file("$dir/$kind", "$set;\n" . "SELECT max(id) FROM flake_next_many($many) AS id;\n" x 10_000);
 	my $drawing = start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $server->connstr('postgres'), '-f', "$dir/$kind" ],
 		'<', '/dev/null', '>', "$dir/ids_$kind", '2>', "$dir/err_$kind");
 	ok(wait_until(sub { -s "$dir/ids_$kind" }), 'drawing');

@@ -35,20 +35,27 @@ for my $time (1 .. 3)
 	is(one($server, 'SELECT flake_node(flake_next())'), $node, "an auto lease is of the node that it was before, $time");
 }
 
-# Layouts with other nodes have leases of their own, for good.
-my $session = $server->background_psql('postgres');
-my ($wide, $narrow) = split /\|/, $session->query_safe(q{SELECT flake_node(flake_next()), flake_node(flake_next('js53'), 'js53')});
-is(leases('count(*)', "state = 'held'"), 2, 'two layouts with other nodes: two leases');
-isnt($wide, $narrow, 'of two nodes');
+# A layout that a call names is served with the node that is there, or refused: it takes no lease. flakeid.layout of other
+# nodes has a lease of its own, for good.
 set($server, "flakeid.coordinator = ''");
 ok(wait_until(sub { leases('count(*)', "state = 'held'") eq '0' }), 'given back');
 sleep 0.1 while leases('count(*)', 'lease_end > clock_timestamp()') ne '0';
 hold("'crowd' || node", 'generate_series(0, 80)', '1 day');
 set($server, "flakeid.coordinator = '$conninfo'");
-cmp_ok(one($server, 'SELECT flake_node(flake_next())'), '>', 80, 'one of them gets a large node');
+$server->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
+my $wide = one($server, 'SELECT flake_node(flake_next())');
+cmp_ok($wide, '>', 80, 'a node that some presets do not have');
+for my $preset ('mastodon', 'js53', 'rollback2', 'tsid', 'pgedge', 'sonyflake2')
+{
+	my $nodes = $server->safe_psql('postgres', "SELECT nodes FROM flakeid.layouts WHERE name = '$preset'");
+	my ($code, $out, $err) = $server->psql('postgres', "SELECT flake_node(flake_next('$preset'), '$preset')", extra_params => [ '-U', 'ordinary' ]);
+	my $refusal = "ERROR:  node $wide is out of range for layout \"$preset\"";
+	is($wide < $nodes ? $out : ($err =~ /\Q$refusal/ ? $refusal : $err), $wide < $nodes ? $wide : $refusal, "an ordinary role names layout $preset of $nodes nodes");
+}
+is(leases('count(*)', "state = 'held' AND holder NOT LIKE 'crowd%'"), 1, 'all that takes one lease');
 $coordinator->safe_psql('postgres', q{SELECT flakeid.lease_revoke('default', 40)});
-is(one($server, q{SELECT flake_node(flake_next('js53'), 'js53')}), 40, 'the other one still gets a small node');
-$session->quit;
+is(one($server, 'SET flakeid.layout = js53; SELECT flake_node(flake_next())'), 40, 'flakeid.layout of fewer nodes has a lease of its own');
+is(leases('count(*)', "state = 'held' AND holder NOT LIKE 'crowd%'"), 2, 'which makes two');
 
 # Errors of the right lease
 $coordinator->safe_psql('postgres', q{SELECT flakeid.lease_revoke('default', node) FROM generate_series(0, 80) AS node});
@@ -105,7 +112,7 @@ for my $setting ('coordinator=', 'realm=other', 'lease_ttl=5s')
 		qr/parameter "flakeid.$name" cannot be set by an option of the connection/, "nobody replaces flakeid.$name by PGOPTIONS");
 }
 ok(wait_until(sub { error_of($server) eq '' }), 'without them leases are used');
-$session = $server->background_psql('postgres');
+my $session = $server->background_psql('postgres');
 $session->query_safe('BEGIN; SELECT flake_next()');
 set($server, "flakeid.coordinator = 'host=db password=hunter2'");
 my $told;

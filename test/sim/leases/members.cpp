@@ -14,12 +14,15 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 
 namespace sim {
 
 Member members[most_servers];
 int member_count;
 Reached id_drawn(0, "an id");
+Reached named_drawn('L', "an id of a layout that was named");
 Reached further_drawn('G', "an id of a further node of a span");
 
 namespace {
@@ -64,6 +67,19 @@ void draw_some()
             further_drawn();
         }
     }
+}
+
+// flake_next('layout'): of fewer nodes than flakeid.layout has, or of more.
+void draw_named()
+{
+    constexpr const char* names[] = {"time:41:1ms node:7 sequence:6 epoch=2020-01-01",
+                                     "time:41:1ms node:12 sequence:1 epoch=2018-01-01"};
+    const char* name = names[running->random.below(static_cast<int64_t>(std::size(names)))];
+    const int64_t began_us = true_us;
+    flakeid::Generator g{};
+    make_named(g, name, strlen(name));
+    lease_id_is_handed_out(g, draw(g, {1, false}).word, began_us);
+    named_drawn();
 }
 
 // Its own ids have settled: it drew none in this transaction.
@@ -111,6 +127,15 @@ void session()
         });
         if (good) {
             me.wants_since = 0;
+            if (world.has('L') && dice.one_in(3)) {
+                begin_transaction();
+                if (survives_error(draw_named)) {
+                    end_transaction(true);
+                } else {
+                    note_error();
+                    abort_transaction();
+                }
+            }
             const int64_t longest = for_hours         ? (dice.one_in(3) ? 9000 : 700) * second
                                     : idle            ? 900 * second
                                     : dice.one_in(10) ? 5 * second

@@ -137,6 +137,15 @@ void check_release(const Told& lease)
     }
 }
 
+// A layout that is named in a call is served with what is there.
+void check_max_node(const std::string& max_node)
+{
+    if (atoi(max_node.c_str()) != last_fixed) {
+        tell("a node up to %s", max_node.c_str());
+        broken("naming a layout takes a lease of its own");
+    }
+}
+
 void check_wanted(uint32_t node)
 {
     const auto at = unwanted_since.find({here().number, node});
@@ -185,6 +194,9 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
 {
     if (says(sql, "lease_acquire(") && !values[3].null) {
         check_wanted(static_cast<uint32_t>(atoi(values[3].text.c_str())));
+    }
+    if (says(sql, "lease_acquire(") && !values[4].null) {
+        check_max_node(values[4].text);
     }
     if (says(sql, "lease_renew(")) {
         const auto renewed = leases.find(values[0].text);
@@ -317,12 +329,12 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
         broken("an id twice");
     }
     Settled& marks = settled_here();
-    if (raw < marks.mark) {
+    if (g.of_settings && raw < marks.mark) {
         tell("id %llx, mark %llx", static_cast<unsigned long long>(raw),
              static_cast<unsigned long long>(marks.mark));
         broken("an id below a settled mark");
     }
-    if (raw > marks.id) {
+    if (g.of_settings && raw > marks.id) {
         marks.id = raw;
         marks.us = from_us;
     }

@@ -47,6 +47,7 @@ const std::vector<Feature> features = {
     {'h', "names of hosts"},
     {'J', "sessions that want an id once in hours, leases of many hours"},
     {'l', "layouts of other kinds"},
+    {'L', "sessions name layouts"},
     {'E', "errors in the lease worker"},
 };
 
