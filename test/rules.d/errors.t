@@ -1,5 +1,5 @@
-# doc/errors has every message that the library and the SQL script raise, with its SQLSTATE or its level, and no other; it says
-# more of those that come without a detail or hint. doc/errors.md leads to them.
+# doc/errors has what there is to say of a message beside its detail and hint, doc/dev/messages.md the others: together every one
+# that the library and the SQL script raise, with its SQLSTATE or its level, and no other. doc/errors.md leads to them.
 use strict;
 use warnings;
 use FindBin;
@@ -57,11 +57,14 @@ cmp_ok(scalar(keys %raised), '>', 100, 'messages were found');
 
 my (%told, @mute);
 my @pages = glob 'doc/errors/*.md';
-for (map { split /\n/, text($_) } @pages)
+for my $page (@pages, 'doc/dev/messages.md')
 {
-	my ($message, $codes, $more) = /^- `(.*?)` \(((?:[A-Z]+|\w{5})(?:, \w{5})*)(?:, [^)]*)?\)(?:: (\S.*))?$/ or next;
-	$told{"$_ $message"} = 1 for split /, /, $codes;
-	push @mute, $message if !$more && !$helps{$message};
+	for (split /\n/, text($page))
+	{
+		my ($message, $codes, $more) = /^- `(.*?)` \(((?:[A-Z]+|\w{5})(?:, \w{5})*)(?:, [^)]*)?\)(?:: (\S.*))?$/ or next;
+		$told{"$_ $message"} = 1 for split /, /, $codes;
+		push @mute, $message if !$more && !($page =~ /messages/ && $helps{$message});
+	}
 }
 none('each message has a detail or hint, or more on its page', @mute);
 same('messages', [ map { my $message = $_; map { "$_ $message" } keys %{ $raised{$message} } } keys %raised ], [ keys %told ]);
