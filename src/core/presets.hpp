@@ -14,7 +14,10 @@ struct Preset {
 };
 static_assert(is_plain<Preset>);
 
-// doc/layouts.md names the source of every constant.
+// The constants are those of bwmarrin/snowflake, twitter-archive/snowflake, Discord's developer
+// documentation, "Sharding & IDs at Instagram" (2012), Mastodon, sony/sonyflake v1 and v2, Baidu's
+// UidGenerator with the two that its README recommends for long life, hypersistence TSID, pgEdge
+// snowflake and gosuda/randflake, in this order. The last three presets are flakeid's own.
 inline constexpr Preset presets[] = {
     {"snowflake", "time:41:1ms node:10 sequence:12 epoch=2010-11-04T01:42:54.657Z", "pgedge"},
     {"twitter", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch=2010-11-04T01:42:54.657Z",
