@@ -9,10 +9,10 @@ my ($layout, $tick_ms, $ids) = ('time:40:100ms node:10 sequence:3', 100, 8);
 
 # What is drawn: milliseconds after the begin, and how many ids at that moment
 my @steps = (
-	[ 'three, one by one', 'blue', [ 15, 1 ], [ 40, 1 ], [ 65, 1 ] ],
-	[ '20 at once', 'orange', [ 115, 20 ] ],
-	[ 'two, one by one', 'purple', [ 220, 1 ], [ 250, 1 ] ],
-	[ 'three, later', 'green', [ 515, 1 ], [ 540, 1 ], [ 565, 1 ] ]);
+	[ 'three, one by one', 'blue', 'Each takes the next place in the tick that the clock shows.', [ 15, 1 ], [ 40, 1 ], [ 65, 1 ] ],
+	[ '20 at once', 'orange', 'After 8 the tick is full. The others borrow places of the next ticks: they lie ahead of the clock.', [ 115, 20 ] ],
+	[ 'two, one by one', 'purple', 'Ids always rise, so these go on after the last one, still ahead of the clock.', [ 220, 1 ], [ 250, 1 ] ],
+	[ 'three, later', 'green', 'The clock has passed all that was borrowed, so ids are in its tick again.', [ 515, 1 ], [ 540, 1 ], [ 565, 1 ] ]);
 
 # Draws them: [step, tick of the id, its sequence, the clock in ticks], where ticks are counted from the first.
 sub drawn
@@ -22,7 +22,7 @@ sub drawn
 	  . "SELECT to_timestamp((floor(date_part('epoch', clock_timestamp()) * 1000 / $tick_ms) + 2) * $tick_ms / 1000) AS begun \\gset\n";
 	for my $step (0 .. $#steps)
 	{
-		my (undef, undef, @moments) = @{ $steps[$step] };
+		my (undef, undef, undef, @moments) = @{ $steps[$step] };
 		$script .= "SELECT pg_sleep_until(:'begun'::timestamptz + interval '$_->[0] ms') \\g /dev/null\n"
 		  . "INSERT INTO drawn SELECT $step, id, statement_timestamp() FROM flake_next_many($_->[1], '$layout') AS t (id);\n"
 		  for @moments;
@@ -40,23 +40,26 @@ return sub {
 	my @drawn;
 	do { @drawn = drawn($server) } until join(' ', map { "$_->[0]:$_->[1]:$_->[2]:" . int $_->[3] } @drawn) eq $meant;
 
-	my ($left, $wide, $top, $high) = (150, 90, 44, 20);
+	my ($left, $wide, $top, $high) = (150, 90, 74, 20);
 	my $bottom = $top + $ids * $high;
-	my $svg = Svg->new(720, $bottom + 62 + 34 * @steps, 'Ids fill ticks');
-	$svg->text($left - 14, 28, 'tick', anchor => 'end', bold => 1);
+	my $below = $bottom + 74 + 34 * @steps;
+	my $svg = Svg->new(720, $below + 22 * @steps, 'Ids fill ticks');
+	$svg->text(20, 28, "A column is a tick, here of $tick_ms ms. It has a place for each of $ids ids, from sequence 0 upwards.");
+	$svg->text($left - 14, $top - 16, 'tick', anchor => 'end', bold => 1);
 	$svg->text($left - 14, $bottom - $_ * $high - 5, $_ == $ids - 1 ? "sequence $_" : $_, anchor => 'end', size => 'small') for 0 .. $ids - 1;
 	my %colour = map { ("$_->[1] $_->[2]" => $steps[ $_->[0] ][1]) } @drawn;
 	for my $tick (0 .. 5)
 	{
 		my $x = $left + $tick * $wide;
-		$svg->text($x + $wide / 2, 28, $tick, anchor => 'middle', bold => 1);
+		$svg->text($x + $wide / 2, $top - 16, $tick, anchor => 'middle', bold => 1);
 		$svg->box($x + 4, $bottom - ($_ + 1) * $high, $wide - 8, $high, $colour{"$tick $_"} // 'white') for 0 .. $ids - 1;
 		$svg->line('grey', [ [ $x, $bottom + 10 ], [ $x, $bottom + 24 + 34 * @steps ] ], thin => 1, dashed => 1);
 	}
 	$svg->line('grey', [ [ $left + 6 * $wide, $bottom + 10 ], [ $left + 6 * $wide, $bottom + 24 + 34 * @steps ] ], thin => 1, dashed => 1);
 	for my $step (0 .. $#steps)
 	{
-		my ($label, $colour) = @{ $steps[$step] };
+		my ($label, $colour, $why) = @{ $steps[$step] };
+		$svg->legend(20, $below + 22 * $step, [ $colour, $why ]);
 		my $y = $bottom + 38 + 34 * $step;
 		my @of = grep { $_->[0] == $step } @drawn;
 		$svg->text($left - 14, $y + 4, $label, anchor => 'end');
@@ -65,6 +68,6 @@ return sub {
 		my ($from, $to) = ($left + $of[-1][3] * $wide + 7, $left + ($of[-1][1] + 0.5) * $wide);
 		$svg->line($colour, [ [ $from, $y ], [ $to, $y ] ], arrow => 1) if $of[-1][1] > int $of[-1][3];
 	}
-	$svg->text($left + 3 * $wide, $bottom + 50 + 34 * @steps, "dots: the clock when they are drawn; arrows: the tick that they reach, ahead of it", anchor => 'middle', size => 'small');
+	$svg->text($left + 3 * $wide, $bottom + 46 + 34 * @steps, 'dots: the clock when they are drawn; arrows: the tick that they reach', anchor => 'middle', size => 'small');
 	return $svg;
 };
