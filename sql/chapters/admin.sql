@@ -8,7 +8,7 @@ COMMENT ON FUNCTION flakeid.raise_horizon(timestamptz) IS
 CREATE FUNCTION flakeid.repair_horizon(none_kept bool DEFAULT false) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_repair_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.repair_horizon(bool) IS
-    'lowers a horizon that lies in the future to 1 s from now, or to where ids that a right clock explains may lie, which a notice tells; false where there is nothing to lower. It refuses a node that may have made ids meanwhile, unless none of them was kept';
+    'lowers a horizon that lies in the future to 1 s from now, or to where ids of a right clock may lie, which a notice tells; false: there was nothing to lower. It refuses a node that may have made ids meanwhile, unless none was kept';
 
 CREATE FUNCTION flakeid.accept_clock() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_clock' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;

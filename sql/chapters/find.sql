@@ -8,9 +8,9 @@ CREATE FUNCTION flake_ceil(ts timestamptz) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_ceil(ts timestamptz, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_ceil' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_floor(timestamptz) IS 'lowest id of flakeid.layout in the tick of that moment';
+COMMENT ON FUNCTION flake_floor(timestamptz) IS 'lowest id in the tick of that moment';
 COMMENT ON FUNCTION flake_floor(timestamptz, text) IS 'lowest id of that layout in the tick of that moment';
-COMMENT ON FUNCTION flake_ceil(timestamptz) IS 'highest id of flakeid.layout in the tick of that moment';
+COMMENT ON FUNCTION flake_ceil(timestamptz) IS 'highest id in the tick of that moment';
 COMMENT ON FUNCTION flake_ceil(timestamptz, text) IS 'highest id of that layout in the tick of that moment';
 
 CREATE FUNCTION flake_range_floor(during tstzrange) RETURNS int8
@@ -21,10 +21,10 @@ CREATE FUNCTION flake_range_ceil(during tstzrange) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_range_ceil(during tstzrange, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_range_ceil' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_range_floor(tstzrange) IS 'lowest id of flakeid.layout whose tick begins in the range';
+COMMENT ON FUNCTION flake_range_floor(tstzrange) IS 'lowest id whose tick begins in the range';
 COMMENT ON FUNCTION flake_range_floor(tstzrange, text) IS 'lowest id of that layout whose tick begins in the range';
 COMMENT ON FUNCTION flake_range_ceil(tstzrange) IS
-    'highest id of flakeid.layout whose tick begins in the range; below flake_range_floor where there is none';
+    'highest id whose tick begins in the range; below flake_range_floor where there is none';
 COMMENT ON FUNCTION flake_range_ceil(tstzrange, text) IS
     'highest id of that layout whose tick begins in the range; below flake_range_floor where there is none';
 
@@ -40,7 +40,7 @@ COMMENT ON FUNCTION flake_in_range(int8, tstzrange) IS 'implementation of <@ ope
 CREATE FUNCTION flake_in_range(id int8, during tstzrange, layout text) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_in_range' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
-COMMENT ON FUNCTION flake_in_range(int8, tstzrange, text) IS 'whether an id of that layout was stamped in the range; finds rows by index and partition as <@ does';
+COMMENT ON FUNCTION flake_in_range(int8, tstzrange, text) IS 'whether an id was stamped in the range, as <@';
 
 CREATE FUNCTION flake_range_contains(during tstzrange, id int8) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE

@@ -5,7 +5,7 @@ CREATE FUNCTION flakeid.describe(layout text,
         OUT enciphered bool, OUT alive bool, OUT repeats text[])
     AS 'MODULE_PATHNAME', 'flakeid_describe' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.describe(text) IS
-    'what a layout allows: its normal text, ids a second of one node in the long run, number of nodes, first moment, first moment without ids; whether it is enciphered, whether it makes ids now, and the presets that may have made an id which it makes from now on';
+    'what a layout allows, in the columns of view flakeid.layouts';
 
 CREATE FUNCTION flakeid.preset_names() RETURNS text[]
     AS 'MODULE_PATHNAME', 'flakeid_preset_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -30,16 +30,16 @@ CREATE VIEW flakeid.layouts AS
          LATERAL flakeid.describe(preset.name) AS layout;
 COMMENT ON VIEW flakeid.layouts IS 'one row for each preset, with what it allows';
 COMMENT ON COLUMN flakeid.layouts.name IS 'of the preset';
-COMMENT ON COLUMN flakeid.layouts.recommended IS 'for new tables; the others are for living with other systems';
+COMMENT ON COLUMN flakeid.layouts.recommended IS 'for new tables';
 COMMENT ON COLUMN flakeid.layouts.layout_text IS 'its normal text';
 COMMENT ON COLUMN flakeid.layouts.ids_per_second IS 'of one node, in the long run';
 COMMENT ON COLUMN flakeid.layouts.nodes IS 'how many there are';
-COMMENT ON COLUMN flakeid.layouts.first_date IS 'the epoch, of which the first ids are';
+COMMENT ON COLUMN flakeid.layouts.first_date IS 'the epoch';
 COMMENT ON COLUMN flakeid.layouts.end_date IS 'the first moment without ids';
 COMMENT ON COLUMN flakeid.layouts.enciphered IS 'whether the secret is a part of its ids';
 COMMENT ON COLUMN flakeid.layouts.alive IS 'whether it makes ids now';
-COMMENT ON COLUMN flakeid.layouts.repeats IS 'the presets that may have made an id which it makes from now on';
+COMMENT ON COLUMN flakeid.layouts.repeats IS 'presets that may have made an id which it makes from now on';
 COMMENT ON COLUMN flakeid.layouts.nodes_for_1m IS
-    'nodes that make 1 million ids a second together; NULL where there are not so many';
+    'nodes that make 1 million ids a second together; NULL: more than there are';
 COMMENT ON COLUMN flakeid.layouts.nodes_for_10m IS 'the same for 10 million';
 COMMENT ON COLUMN flakeid.layouts.nodes_for_100m IS 'the same for 100 million';

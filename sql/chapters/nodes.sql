@@ -5,4 +5,4 @@ CREATE FUNCTION flakeid.nodes(OUT server text, OUT first_node int4, OUT last_nod
         OUT others text, OUT problem text)
     AS 'MODULE_PATHNAME', 'flakeid_nodes' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flakeid.nodes() IS
-    'the nodes of this server, the setting that they follow from and where it came from, and what else can make ids for the same tables; problem is NULL where nothing is wrong';
+    'the nodes of this server, where they came from, and what else can make ids for the same tables; problem is NULL where nothing is wrong';

@@ -7,7 +7,7 @@ CREATE FUNCTION flake_timestamp(id int8) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'flakeid_timestamp' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_timestamp(id int8, layout text) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'flakeid_timestamp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_timestamp(int8) IS 'when an id of flakeid.layout was made: the start of its tick';
+COMMENT ON FUNCTION flake_timestamp(int8) IS 'when an id was made: the start of its tick';
 COMMENT ON FUNCTION flake_timestamp(int8, text) IS 'when an id of that layout was made: the start of its tick';
 
 CREATE FUNCTION flake_node(id int8) RETURNS int4
@@ -15,14 +15,14 @@ CREATE FUNCTION flake_node(id int8) RETURNS int4
 CREATE FUNCTION flake_node(id int8, layout text) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_node' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_node(int8) IS
-    'node that made an id of flakeid.layout: all parts of the node, the one further left high';
+    'node that made an id: all parts of the node, the one further left high';
 COMMENT ON FUNCTION flake_node(int8, text) IS 'node that made an id of that layout';
 
 CREATE FUNCTION flake_sequence(id int8) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_sequence' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_sequence(id int8, layout text) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_sequence' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_sequence(int8) IS 'counter of an id of flakeid.layout within its tick';
+COMMENT ON FUNCTION flake_sequence(int8) IS 'counter of an id within its tick';
 COMMENT ON FUNCTION flake_sequence(int8, text) IS 'counter of an id of that layout within its tick';
 
 CREATE FUNCTION flake_field(id int8, name text) RETURNS int8
@@ -30,7 +30,7 @@ CREATE FUNCTION flake_field(id int8, name text) RETURNS int8
 CREATE FUNCTION flake_field(id int8, name text, layout text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_field' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_field(int8, text) IS
-    'a field of an id of flakeid.layout by its name, such as datacenter; time is in ticks';
+    'a field of an id by its name, such as datacenter; time is in ticks';
 COMMENT ON FUNCTION flake_field(int8, text, text) IS 'a field of an id of that layout by its name';
 
 CREATE FUNCTION flake_inspect(id int8,
@@ -40,20 +40,20 @@ CREATE FUNCTION flake_inspect(id int8, layout text,
         OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4, OUT raw_id int8, OUT layout_text text, OUT fields jsonb)
     AS 'MODULE_PATHNAME', 'flakeid_inspect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_inspect(int8) IS
-    'all parts of an id of flakeid.layout; raw_id is deciphered, layout_text is the normal text of the layout';
+    'all parts of an id; raw_id is deciphered';
 COMMENT ON FUNCTION flake_inspect(int8, text) IS 'all parts of an id of that layout';
 
 CREATE FUNCTION flake_explain(id int8) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_explain' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_explain(id int8, layout text) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_explain' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_explain(int8) IS 'a drawing of the bits of an id of flakeid.layout, for people';
-COMMENT ON FUNCTION flake_explain(int8, text) IS 'a drawing of the bits of an id of that layout, for people';
+COMMENT ON FUNCTION flake_explain(int8) IS 'a drawing of the bits of an id';
+COMMENT ON FUNCTION flake_explain(int8, text) IS 'a drawing of the bits of an id of that layout';
 
 CREATE FUNCTION flake_make(ts timestamptz, node int4, sequence int4) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_make(ts timestamptz, node int4, sequence int4, layout text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_make' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_make(timestamptz, int4, int4) IS
-    'composes an id of flakeid.layout from its parts; nothing keeps it apart from others, and its back field is 0';
+    'composes an id from its parts; nothing keeps it apart from others, and its back field is 0';
 COMMENT ON FUNCTION flake_make(timestamptz, int4, int4, text) IS 'composes an id of that layout from its parts';

@@ -49,12 +49,12 @@ COMMENT ON FUNCTION flake_sealed(flake) IS 'convert flake to flake_sealed; by ev
 CREATE FUNCTION flakeid.accept_secret() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_accept_secret' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.accept_secret() IS
-    'declares the configured secret right for the sealed ids of this database: the marks of its keys are forgotten, and taken from the secret that is used next';
+    'declares the secret right for the sealed ids of this database: the marks of its keys are taken anew at the next use';
 
 CREATE FUNCTION flakeid.sealed_key(n int4 DEFAULT 0) RETURNS bytea
     AS 'MODULE_PATHNAME', 'flakeid_sealed_key' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.sealed_key(int4) IS
-    'the 16 bytes with which the public Randflake libraries read sealed ids of that key, and seal; they do not tell the secret';
+    'the 16 bytes with which public Randflake libraries read sealed ids of that key, and seal; they do not tell the secret';
 
 -- The casts from and to other types are for those who may seal and unseal. A text is read as it is
 -- everywhere, so that a driver may send one as text.
@@ -156,19 +156,19 @@ COMMENT ON AGGREGATE max(flake_sealed) IS 'the latest of all sealed ids';
 CREATE FUNCTION flake_sealed_range_floor(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange) IS
-    'lowest sealed id of flakeid.layout whose tick begins in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
+    'as flake_range_floor, of sealed ids; for who may find those by time';
 CREATE FUNCTION flake_sealed_range_ceil(during tstzrange) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange) IS
-    'highest sealed id of flakeid.layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_in_range(flake_sealed, tstzrange)';
+    'as flake_range_ceil, of sealed ids; for who may find those by time';
 CREATE FUNCTION flake_sealed_range_floor(during tstzrange, layout text) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_floor' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_floor(tstzrange, text) IS
-    'lowest sealed id of that layout whose tick begins in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
+    'as flake_range_floor, of sealed ids of that layout; for who may find those by time';
 CREATE FUNCTION flake_sealed_range_ceil(during tstzrange, layout text) RETURNS flake_sealed
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_ceil' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange, text) IS
-    'highest sealed id of that layout whose tick begins in the range, below flake_sealed_range_floor where there is none; for who may call flake_in_range(flake_sealed, tstzrange)';
+    'as flake_range_ceil, of sealed ids of that layout; for who may find those by time';
 CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
@@ -177,7 +177,7 @@ CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange, layout text) R
     AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_in_range(flake_sealed, tstzrange, text) IS
-    'whether a sealed id of that layout was stamped in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
+    'the same of sealed ids, for who may call flake_in_range(flake_sealed, tstzrange)';
 CREATE FUNCTION flake_range_contains(during tstzrange, id flake_sealed) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_sealed_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
     SUPPORT flakeid.in_range_support;
@@ -186,8 +186,8 @@ COMMENT ON FUNCTION flake_range_contains(tstzrange, flake_sealed) IS 'implementa
 CREATE OPERATOR <@ (LEFTARG = flake_sealed, RIGHTARG = tstzrange, FUNCTION = flake_in_range, COMMUTATOR = @>,
     RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
 COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS
-    'the sealed id of flakeid.layout was stamped in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
+    'the sealed id was stamped in the range; for who may find those by time';
 
 CREATE OPERATOR @> (LEFTARG = tstzrange, RIGHTARG = flake_sealed, FUNCTION = flake_range_contains, COMMUTATOR = <@,
     RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
-COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id of flakeid.layout was stamped in the range; for who may call flake_in_range(flake_sealed, tstzrange)';
+COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id was stamped in the range; for who may find those by time';

@@ -5,7 +5,7 @@ CREATE FUNCTION flake_settled() RETURNS flake
 CREATE FUNCTION flake_settled(layout pg_catalog.text) RETURNS flake
     AS 'MODULE_PATHNAME', 'flakeid_settled' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flake_settled() IS
-    'every id of flakeid.layout below it that this database drew belongs to a transaction that has ended; the snapshot of the calling statement sees those that committed';
+    'every id of flakeid.layout below it that this database drew belongs to a transaction that has ended, and is seen if that committed';
 COMMENT ON FUNCTION flake_settled(pg_catalog.text) IS 'the same for the ids of that layout';
 
 CREATE FUNCTION flakeid.unsettled_now(OUT pid pg_catalog.int4, OUT xid pg_catalog.xid, OUT role pg_catalog.oid,
@@ -26,10 +26,10 @@ COMMENT ON VIEW flakeid.unsettled IS
 COMMENT ON COLUMN flakeid.unsettled.pid IS 'of the session; NULL for a prepared transaction';
 COMMENT ON COLUMN flakeid.unsettled.database IS 'the current one';
 COMMENT ON COLUMN flakeid.unsettled.usename IS 'whose transaction it is';
-COMMENT ON COLUMN flakeid.unsettled.since IS 'begin of the transaction; when it was prepared, after a restart';
+COMMENT ON COLUMN flakeid.unsettled.since IS 'begin of the transaction; after a restart, when it was prepared';
 COMMENT ON COLUMN flakeid.unsettled.layout IS
-    'what it drew from; NULL where it drew from more than eight nodes, for all further ones';
-COMMENT ON COLUMN flakeid.unsettled.node IS 'of that layout; NULL where the layout is';
+    'what it drew from; NULL: nodes after the first eight';
+COMMENT ON COLUMN flakeid.unsettled.node IS 'of that layout';
 COMMENT ON COLUMN flakeid.unsettled.lowest_id IS
-    'no id of that layout and node that it drew lies below; NULL for further nodes, and after a restart';
+    'no id that it drew there lies below; NULL for further nodes, and after a restart';
 COMMENT ON COLUMN flakeid.unsettled.gid IS 'of a prepared transaction';

@@ -20,7 +20,7 @@ CREATE VIEW flakeid.status AS
            pg_catalog.concat_ws(' ', source, sourcefile OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) sourceline)
     FROM pg_catalog.pg_settings
     WHERE pg_catalog.starts_with(name, 'flakeid.');
-COMMENT ON VIEW flakeid.status IS 'settings in effect in this session, where each came from, and what follows from them';
-COMMENT ON COLUMN flakeid.status.name IS 'of a setting, or of what follows from all of them';
-COMMENT ON COLUMN flakeid.status.value IS 'what is in effect in this session';
-COMMENT ON COLUMN flakeid.status.source IS 'where a setting came from: as in pg_settings, with file and line';
+COMMENT ON VIEW flakeid.status IS 'settings in effect in this session, and what follows from them';
+COMMENT ON COLUMN flakeid.status.name IS 'of a setting, or of what follows';
+COMMENT ON COLUMN flakeid.status.value IS 'what is in effect';
+COMMENT ON COLUMN flakeid.status.source IS 'where a setting came from, with file and line';
