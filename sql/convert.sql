@@ -281,6 +281,164 @@ CALL flakeid.convert('"Regress Shop".mine');
 RESET ROLE;
 DROP SCHEMA "Regress Shop", shadow CASCADE;
 
+-- Others
+CREATE ROLE regress_thief;
+CREATE SCHEMA regress_shop;
+GRANT ALL ON SCHEMA regress_shop TO regress_keeper, regress_thief;
+CREATE FUNCTION regress_shop.steal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'code of the thief runs as %', current_user; RETURN NEW; END $$;
+-- what somebody wrote about a table that is not his counts for nothing
+SET ROLE regress_keeper;
+CREATE TABLE regress_shop.safe (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), n int);
+INSERT INTO regress_shop.safe (n) VALUES (1);
+SET ROLE regress_thief;
+CREATE TABLE regress_shop.bait (id int PRIMARY KEY);
+CREATE FUNCTION regress_shop.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER zzzz_flakeid_fill BEFORE INSERT ON regress_shop.bait FOR EACH ROW EXECUTE FUNCTION regress_shop.nothing();
+COMMENT ON FUNCTION regress_shop.nothing() IS
+    'flakeid {"way": "made", "type": "bigint", "from": "uuid", "table": "regress_shop.safe", "column": "id", "map": "regress_shop.safe; DROP TABLE regress_shop.safe"}';
+SET ROLE regress_keeper;
+CALL flakeid.convert_undo('regress_shop.safe');
+-- nor is a table used that is there already under the name of a map
+SET ROLE regress_thief;
+CREATE TABLE regress_shop.safe_id_map (old_id uuid PRIMARY KEY, new_id bigint);
+CREATE TRIGGER steal BEFORE INSERT ON regress_shop.safe_id_map FOR EACH ROW EXECUTE FUNCTION regress_shop.steal();
+GRANT ALL ON regress_shop.safe_id_map TO PUBLIC;
+SET ROLE regress_keeper;
+CALL flakeid.convert('regress_shop.safe');
+SELECT count(*) FROM regress_shop.safe JOIN regress_shop.safe_id_map_1 ON new_id = id;
+CALL flakeid.convert_undo('regress_shop.safe');
+SELECT to_regclass('regress_shop.safe_id_map'), to_regclass('regress_shop.safe_id_map_1');
+-- a superuser does nothing to a table that is not his, at no step
+SET ROLE regress_thief;
+DROP TRIGGER zzzz_flakeid_fill ON regress_shop.bait;
+INSERT INTO regress_shop.bait VALUES (1);
+SELECT flakeid.convert_step('regress_shop.bait', NULL, NULL, NULL, NULL, false, '{}') ? 'begun' AS begun;
+CREATE TRIGGER steal BEFORE UPDATE ON regress_shop.bait FOR EACH ROW EXECUTE FUNCTION regress_shop.steal();
+ALTER TABLE regress_shop.bait ENABLE ALWAYS TRIGGER steal;
+RESET ROLE;
+CALL flakeid.convert('regress_shop.bait');
+CALL flakeid.convert_undo('regress_shop.bait');
+CREATE VIEW regress_shop.lure AS SELECT 1 / 0 AS id;
+ALTER VIEW regress_shop.lure OWNER TO regress_thief;
+SELECT statement FROM flakeid.convert_plan('regress_shop.lure', 'id') WHERE statement LIKE '-- refused%';
+DROP TABLE regress_shop.safe_id_map, regress_shop.bait, regress_shop.safe CASCADE;
+
+-- What others do between the steps
+SET ROLE regress_keeper;
+SET search_path = regress_shop, public;
+CREATE FUNCTION pg_temp.steps(tab regclass, n int) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    state jsonb;
+BEGIN
+    FOR i IN 1 .. n LOOP
+        state := flakeid.convert_step(tab, NULL, NULL, NULL, NULL, false, state);
+    END LOOP;
+    RETURN state;
+END
+$$;
+CREATE TABLE goods (id serial PRIMARY KEY, sku text);
+CREATE TABLE wares (goods_id int REFERENCES goods, n int);
+INSERT INTO goods (sku) SELECT n FROM generate_series(1, 100) n;
+INSERT INTO wares SELECT id, id FROM goods;
+SELECT pg_temp.steps('goods', 2) AS state \gset
+-- an undo: the conversion does not begin again
+CALL flakeid.convert_undo('goods');
+SELECT flakeid.convert_step('goods', NULL, NULL, NULL, NULL, false, :'state');
+-- another name
+SELECT pg_temp.steps('goods', 2) ? 'begun' AS begun;
+ALTER TABLE goods RENAME TO sold;
+CALL flakeid.convert('sold');
+CALL flakeid.convert_undo('sold');
+SELECT count(*) FROM sold JOIN wares ON goods_id = sold.id;
+ALTER TABLE sold RENAME TO goods;
+-- another column of the same table
+ALTER TABLE goods ADD other serial UNIQUE;
+SELECT pg_temp.steps('goods', 2) ? 'begun' AS begun;
+CALL flakeid.convert('goods', 'other');
+-- a foreign key that is gone, a trigger that is off
+ALTER TABLE wares DROP CONSTRAINT wares_goods_id_fkey;
+CALL flakeid.convert('goods');
+CALL flakeid.convert_undo('goods');
+ALTER TABLE wares ADD FOREIGN KEY (goods_id) REFERENCES goods;
+SELECT pg_temp.steps('goods', 2) ? 'begun' AS begun;
+ALTER TABLE goods DISABLE TRIGGER zzzz_flakeid_fill;
+CALL flakeid.convert('goods');
+CALL flakeid.convert_undo('goods');
+SELECT attrelid::regclass, attname FROM pg_attribute WHERE attname LIKE 'flakeid%' AND NOT attisdropped AND attrelid::regclass IN ('goods', 'wares');
+-- what cannot follow
+SELECT pg_temp.steps('goods', 2) ? 'begun' AS begun;
+CREATE FUNCTION ids() RETURNS SETOF int LANGUAGE sql BEGIN ATOMIC SELECT id FROM goods; END;
+CALL flakeid.convert('goods');
+DROP FUNCTION ids;
+CALL flakeid.convert('goods');
+SELECT count(*) FROM goods JOIN wares ON goods_id = goods.id;
+DROP TABLE goods, wares;
+-- a partition that brings rows after all rows were looked at
+CREATE TABLE days (id int, at int, PRIMARY KEY (id, at)) PARTITION BY LIST (at);
+CREATE TABLE causes (day_id int, at int, FOREIGN KEY (day_id, at) REFERENCES days) PARTITION BY LIST (at);
+CREATE TABLE days_1 PARTITION OF days FOR VALUES IN (1);
+CREATE TABLE causes_1 PARTITION OF causes FOR VALUES IN (1);
+INSERT INTO days VALUES (1, 1);
+INSERT INTO causes VALUES (1, 1);
+DO $$
+BEGIN
+    FOR i IN 1 .. 20 LOOP
+        PERFORM flakeid.convert_step('days', 'id', NULL, NULL, NULL, false, '{"advised": true}');
+        EXIT WHEN (SELECT memory ? 'checked' FROM flakeid.convert_fills('days'::regclass, 1::int2) LIMIT 1);
+    END LOOP;
+END
+$$;
+SELECT memory ? 'checked' AS checked FROM flakeid.convert_fills('days'::regclass, 1::int2) LIMIT 1;
+CREATE TABLE causes_2 (LIKE causes);
+INSERT INTO causes_2 VALUES (1, 2);
+CREATE TABLE days_2 PARTITION OF days FOR VALUES IN (2);
+INSERT INTO days VALUES (1, 2);
+ALTER TABLE causes ATTACH PARTITION causes_2 FOR VALUES IN (2);
+CALL flakeid.convert('days', 'id');
+SELECT * FROM causes ORDER BY at;
+DROP TABLE causes, days;
+
+-- Names that are alike until they are cut off; whatever says how statements are written, and what transactions see
+CREATE TABLE n (id serial PRIMARY KEY, recipient_type text, recipient_id int, read_at int);
+INSERT INTO n (read_at) VALUES (1), (2), (3);
+CREATE INDEX index_notifications_on_recipient_type_and_recipient_id ON n (recipient_type, id);
+CREATE INDEX index_notifications_on_recipient_type_and_recipient_id_read_at ON n (recipient_type, id, read_at);
+SET quote_all_identifiers = on;
+SET default_transaction_isolation = serializable;
+CALL flakeid.convert('n');
+CALL flakeid.convert('n');
+RESET default_transaction_isolation;
+RESET quote_all_identifiers;
+SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'n'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
+SELECT flakeid.first_real_id('n');
+DROP TABLE n;
+-- A constraint of the user's stays as he left it where the column stays in its place
+CREATE TABLE m (id bigserial PRIMARY KEY);
+CREATE TABLE c (m_id bigint, k_id bigint);
+INSERT INTO c VALUES (5);
+ALTER TABLE c ADD CONSTRAINT old_rows FOREIGN KEY (m_id) REFERENCES m NOT VALID;
+CALL flakeid.convert('m');
+SELECT convalidated FROM pg_constraint WHERE conname = 'old_rows';
+DROP TABLE c, m;
+-- A column that refers to two tables
+CREATE TABLE one (id uuid PRIMARY KEY);
+CREATE TABLE other (id uuid PRIMARY KEY);
+CREATE TABLE both_of_them (id uuid REFERENCES one REFERENCES other);
+CALL flakeid.convert('one');
+CREATE TABLE hidden (id bigserial PRIMARY KEY);
+ALTER TABLE hidden ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CALL flakeid.convert('hidden');
+-- Partitioning waits for a conversion, old rows do not get a node that is in use
+CREATE TABLE posts (id bigserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+INSERT INTO posts DEFAULT VALUES;
+CALL flakeid.convert('posts');
+CALL flakeid.convert('posts', created_at => 'at', node => flake_node(flake_next()));
+SELECT flakeid.convert_step('posts', NULL, 'at', NULL, NULL, false, '{}') ? 'begun' AS begun;
+CALL flakeid.partition('posts', '1 month');
+RESET ROLE;
+DROP SCHEMA regress_shop CASCADE;
+DROP ROLE regress_thief;
+
 -- Which epoch puts new ids above a number
 SELECT flakeid.layout_above(1) = flakeid.layout_above(NULL) AS its_own, flakeid.layout_above(9000000000000000000);
 SELECT flake_floor(now(), flakeid.layout_above(4000000000000000000)) > 4000000000000000000 AS above;

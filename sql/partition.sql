@@ -277,7 +277,9 @@ ROLLBACK;
 
 -- Bigint keys too, and no primary key; the layout that the default names
 CREATE TABLE big (id bigint NOT NULL DEFAULT flake_next('tsid'), n int, PRIMARY KEY (id, n));
+SET quote_all_identifiers = on;
 CALL flakeid.partition('big', '1 day', ahead => 2);
+RESET quote_all_identifiers;
 -- Steps of a call that waited for its locks while another one partitioned the table: they find nothing to do
 SELECT count(action) FROM pg_partition_tree('big') AS t, flakeid.partition_fence(t.relid, 1);
 SELECT count(action) FROM flakeid.partition_validate('big', 'big', 'flakeid_partition');

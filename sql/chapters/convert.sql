@@ -131,9 +131,10 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_column(regclass, name) IS 'internal: the number of a column; without a name, of the id in the primary key';
 
+-- Names that would be cut off might be the same then.
 CREATE FUNCTION flakeid.convert_name(prefix text, suffix name) RETURNS name
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT ('flakeid_' || prefix || '_' || suffix)::name
+    SELECT ('flakeid_' || prefix || '_' || CASE WHEN octet_length(suffix::text) > 50 THEN md5(suffix::text) ELSE suffix::text END)::name
 $$;
 COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'internal: the name of what stands beside something of that name';
 
@@ -198,15 +199,20 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_highest(oid, name) IS 'internal: max(id)';
 
+-- What others wrote about a table that is not theirs does not count. The name tells a table after a restore, its number after it was renamed.
 CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT trigger name, OUT func oid, OUT memory jsonb)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT t.tgrelid, t.tgname, t.tgfoid, m.memory
-    FROM pg_catalog.pg_trigger t
-         CROSS JOIN LATERAL flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
-    WHERE t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_late') AND t.tgparentid = 0
-      AND m.memory ->> 'table' = root::regclass::text
-      AND m.memory ->> 'column' = (SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att)
+    FROM pg_catalog.pg_class r
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = root_att
+         JOIN pg_catalog.pg_class c ON c.relowner = r.relowner
+         JOIN pg_catalog.pg_trigger t ON t.tgrelid = c.oid AND t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_late') AND t.tgparentid = 0
+         JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid AND p.proowner = r.relowner
+         CROSS JOIN LATERAL flakeid.convert_memory(obj_description(p.oid, 'pg_proc')) AS m (memory)
+    WHERE r.oid = root AND m.memory ->> 'column' = a.attname
+      AND (m.memory ->> 'table' = root::regclass::text
+           OR m.memory ->> 'oid' = root::text AND to_regclass(m.memory ->> 'table') IS NULL)
     ORDER BY t.tgrelid, t.tgname
 $$;
 COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'internal: the triggers of a conversion that goes on, and what it remembers';
@@ -418,7 +424,35 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.first_real_id(regclass, name) IS 'the lowest id of a converted table that carries a time; those below were kept';
 
-CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, way text, target regtype, created_at name,
+-- A conversion runs the code of whoever owns what it touches: so each step asks.
+CREATE FUNCTION flakeid.convert_strangers(root oid, root_att int2, OUT problem text, OUT hint text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH o AS MATERIALIZED (
+        SELECT t.rel AS oid FROM flakeid.convert_graph(root, root_att) g, flakeid.convert_tree(g.rel, g.att) t
+        UNION SELECT to_regclass(f.memory ->> 'map') FROM flakeid.convert_fills(root, root_att) f
+    )
+    SELECT DISTINCT ON (c.relowner) format('Table %s belongs to another role, %s.', c.oid::regclass, c.relowner::regrole),
+           CASE WHEN pg_has_role(current_user, c.relowner, 'MEMBER') THEN format('SET ROLE %s;', c.relowner::regrole) END
+    FROM o JOIN pg_catalog.pg_class c ON c.oid = o.oid
+    WHERE c.relowner <> (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = current_user)
+    ORDER BY c.relowner, c.oid
+$$;
+COMMENT ON FUNCTION flakeid.convert_strangers(oid, int2) IS 'internal: the roles that own tables of a conversion and are not the caller';
+
+-- What somebody has changed meanwhile so that the triggers do not see every row, or see rows that are none of this conversion.
+CREATE FUNCTION flakeid.convert_broken(root oid, root_att int2, way text, target regtype, OUT problem text, OUT hint text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('The foreign keys or triggers of table %s are not those with which the conversion began.', rel::regclass),
+           CASE WHEN way <> 'back' THEN format('CALL flakeid.convert_undo(%L);', root::regclass::text) END
+    FROM (SELECT x.rel, bool_and(x.new_att IS NOT NULL) AS has FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced GROUP BY x.rel) x
+         FULL JOIN (SELECT f.rel, bool_and(t.tgenabled = 'A') AS has FROM flakeid.convert_fills(root, root_att) f
+                    JOIN pg_catalog.pg_trigger t ON t.tgrelid = f.rel AND t.tgname = f.trigger GROUP BY f.rel) f USING (rel)
+    WHERE (x.has AND f.has) IS NOT TRUE
+    ORDER BY rel
+$$;
+COMMENT ON FUNCTION flakeid.convert_broken(oid, int2, text, regtype) IS 'internal: why a conversion that has begun cannot go on';
+
+CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, way text, target regtype, created_at name, started bool,
         OUT problem text, OUT hint text)
     RETURNS SETOF record
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -447,14 +481,12 @@ BEGIN
     FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t WHERE c.replaced OR c.retyped;
 
     -- The tables
+    RETURN QUERY SELECT s.* FROM flakeid.convert_strangers(root, root_att) s;
+    IF FOUND THEN
+        RETURN; -- Nothing of theirs is read.
+    END IF;
     FOR r IN SELECT c.*, c.oid::regclass::text AS name, n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
              WHERE c.oid = ANY (rels) ORDER BY c.oid LOOP
-        IF r.relowner <> me THEN
-            problem := format('Table %s belongs to another role, %s.', r.name, r.relowner::regrole);
-            hint := CASE WHEN pg_has_role(current_user, r.relowner, 'MEMBER') THEN format('SET ROLE %s;', r.relowner::regrole) END;
-            RETURN NEXT;
-        END IF;
-        hint := NULL;
         IF r.relkind NOT IN ('r', 'p') OR r.relispartition OR r.reloftype <> 0 OR r.nspname IN ('pg_catalog', 'information_schema')
             OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = r.oid AND d.deptype = 'e') THEN
             problem := format('%s is not an ordinary or partitioned table of its own.', r.name);
@@ -463,13 +495,13 @@ BEGIN
             problem := format('Table %s takes part in inheritance.', r.name);
             RETURN NEXT;
         END IF;
+        IF r.relforcerowsecurity AND (r.oid = root OR r.oid = ANY (replaced)) THEN
+            problem := format('Policies of table %s hide rows from its owner.', r.name);
+            hint := format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', r.name);
+            RETURN NEXT;
+            hint := NULL;
+        END IF;
         IF r.oid = ANY (replaced) THEN
-            IF r.relforcerowsecurity THEN
-                problem := format('Policies of table %s hide rows from its owner.', r.name);
-                hint := format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', r.name);
-                RETURN NEXT;
-                hint := NULL;
-            END IF;
             IF NOT has_schema_privilege(r.relnamespace, 'CREATE') THEN
                 problem := format('Role %s cannot create anything in schema %I.', current_user, r.nspname);
                 RETURN NEXT;
@@ -480,6 +512,19 @@ BEGIN
             END IF;
         END IF;
     END LOOP;
+
+    FOR r IN SELECT DISTINCT t.tgrelid::regclass AS rel, m.memory ->> 'table' AS other, m.memory ->> 'column' AS col
+             FROM pg_catalog.pg_trigger t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
+             WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (coalesce(replaced, '{}') || root) AND t.tgparentid = 0
+               AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) f WHERE f.func = t.tgfoid) LOOP
+        problem := format('Table %s takes part in the conversion of column %I of table %s, which is not finished.', r.rel, r.col, r.other);
+        hint := format('CALL flakeid.convert(%L, %L);', r.other, r.col);
+        RETURN NEXT;
+    END LOOP;
+    hint := NULL;
+    IF problem IS NOT NULL THEN
+        RETURN;
+    END IF;
 
     -- The column
     IF root_typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype) AND root_typ <> target
@@ -591,12 +636,13 @@ BEGIN
             RETURN NEXT;
         END LOOP;
         -- Each row is updated once. Other triggers would see it, unless replication's part is played.
-        FOR r IN SELECT t.tgname, t.tgrelid::regclass AS rel FROM pg_catalog.pg_trigger t
-                 WHERE t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgtype & 16 = 16
+        FOR r IN SELECT t.tgname, t.tgrelid::regclass AS rel, t.tgenabled FROM pg_catalog.pg_trigger t
+                 WHERE NOT started AND t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgtype & 16 = 16
                    AND cardinality(t.tgattr::int2[]) = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
-                   AND (t.tgenabled = 'A' OR NOT flakeid.convert_quiet()) ORDER BY t.tgrelid, t.tgname LOOP
+                   AND (t.tgenabled IN ('A', 'R') OR t.tgenabled = 'O' AND NOT flakeid.convert_quiet()) ORDER BY t.tgrelid, t.tgname LOOP
             problem := format('Trigger %I of table %s would fire for each row.', r.tgname, r.rel);
-            hint := format('GRANT SET ON PARAMETER session_replication_role TO %I;', current_user);
+            hint := CASE r.tgenabled WHEN 'O' THEN format('GRANT SET ON PARAMETER session_replication_role TO %I;', current_user)
+                                     ELSE format('ALTER TABLE %s DISABLE TRIGGER %I;', r.rel, r.tgname) END;
             RETURN NEXT;
         END LOOP;
         hint := NULL;
@@ -607,12 +653,15 @@ BEGIN
                 RETURN NEXT;
             END IF;
         END LOOP;
-        FOR r IN SELECT t.tgrelid::regclass AS rel, m.memory ->> 'table' AS other
-                 FROM pg_catalog.pg_trigger t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
-                 WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (replaced) AND t.tgparentid = 0
-                   AND m.memory ->> 'table' IS DISTINCT FROM root::regclass::text LOOP
-            problem := format('Table %s takes part in the conversion of %s, which is not finished.', r.rel, r.other);
-            hint := format('CALL flakeid.convert(%L);', r.other);
+        -- Its other parents would need the same new ids.
+        FOR r IN SELECT c.rel::regclass AS rel, c.col, f.conname, f.confrelid::regclass AS parent
+                 FROM flakeid.convert_columns(root, root_att, way, target) c JOIN pg_catalog.pg_constraint f ON f.conrelid = c.rel AND c.att = ANY (f.conkey)
+                 WHERE way <> 'kept' AND c.via <> 0 AND f.contype = 'f' AND f.conparentid = 0
+                   AND NOT EXISTS (SELECT FROM flakeid.convert_graph(root, root_att) g
+                                   WHERE g.rel = coalesce(pg_partition_root(f.confrelid), f.confrelid)
+                                     AND g.col = flakeid.convert_column_name(f.confrelid, f.confkey[array_position(f.conkey, c.att)])) ORDER BY 1, 3 LOOP
+            problem := format('Column %I of table %s refers to table %s too, by foreign key %I.', r.col, r.rel, r.parent, r.conname);
+            hint := format('ALTER TABLE %s DROP CONSTRAINT %I;', r.rel, r.conname);
             RETURN NEXT;
         END LOOP;
         hint := NULL;
@@ -680,17 +729,11 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, text, regtype, name) IS 'internal: why a conversion cannot be done, and a statement that helps';
+COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, text, regtype, name, bool) IS 'internal: why a conversion cannot be done, and a statement that helps';
 
 CREATE FUNCTION flakeid.convert_quiet() RETURNS bool
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM set_config('session_replication_role', 'replica', true);
-    PERFORM set_config('session_replication_role', 'origin', true);
-    RETURN true;
-EXCEPTION WHEN insufficient_privilege THEN
-    RETURN false;
-END
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT has_parameter_privilege('session_replication_role', 'SET')
 $$;
 COMMENT ON FUNCTION flakeid.convert_quiet() IS 'internal: whether the caller may keep triggers from firing';
 
@@ -805,13 +848,32 @@ COMMENT ON FUNCTION flakeid.convert_give_sequence(oid, int2, name, jsonb, bool) 
 -- Changes whenever somebody changes a definition that statements were made from.
 CREATE FUNCTION flakeid.convert_print(rels oid[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT md5(concat_ws(' ',
-        (SELECT string_agg(concat(c.oid, c.xmin), ' ' ORDER BY c.oid) FROM pg_catalog.pg_class c WHERE c.oid = ANY (rels)),
-        (SELECT string_agg(concat(a.attrelid, a.attnum, a.xmin), ' ' ORDER BY a.attrelid, a.attnum) FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY (rels)),
-        (SELECT string_agg(concat(i.indexrelid, i.xmin), ' ' ORDER BY i.indexrelid) FROM pg_catalog.pg_index i WHERE i.indrelid = ANY (rels)),
-        (SELECT string_agg(concat(k.oid, k.xmin), ' ' ORDER BY k.oid) FROM pg_catalog.pg_constraint k WHERE k.conrelid = ANY (rels) OR k.confrelid = ANY (rels)),
-        (SELECT string_agg(concat(d.classid, d.objid, d.refobjsubid), ' ' ORDER BY d.classid, d.objid, d.refobjsubid)
-         FROM pg_catalog.pg_depend d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (rels))))
+    WITH RECURSIVE r AS (
+        SELECT unnest(rels) AS oid
+        UNION
+        SELECT x.oid FROM r, LATERAL (
+            SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE i.inhparent = r.oid
+            UNION ALL
+            SELECT coalesce(w.ev_class, s.seqrelid) FROM pg_catalog.pg_depend d
+                 LEFT JOIN pg_catalog.pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+                 LEFT JOIN pg_catalog.pg_sequence s ON d.classid = 'pg_class'::regclass AND s.seqrelid = d.objid
+            WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = r.oid) x
+        WHERE x.oid IS NOT NULL
+    ), o AS (SELECT array_agg(r.oid) AS oids FROM r)
+    SELECT md5(string_agg(x.row, ' ' ORDER BY x.row)) FROM o, LATERAL (
+        SELECT concat('class ', c.oid, ' ', c.xmin) AS row FROM pg_catalog.pg_class c WHERE c.oid = ANY (o.oids)
+        UNION ALL SELECT concat('column ', a.attrelid, ' ', a.attnum, ' ', a.xmin) FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY (o.oids)
+        UNION ALL SELECT concat('default ', d.oid, ' ', d.xmin) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = ANY (o.oids)
+        UNION ALL SELECT concat('index ', i.indexrelid, ' ', i.xmin, ' ', c.xmin) FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = ANY (o.oids)
+        UNION ALL SELECT concat('constraint ', k.oid, ' ', k.xmin) FROM pg_catalog.pg_constraint k WHERE k.conrelid = ANY (o.oids) OR k.confrelid = ANY (o.oids)
+        UNION ALL SELECT concat('trigger ', t.oid, ' ', t.xmin) FROM pg_catalog.pg_trigger t WHERE t.tgrelid = ANY (o.oids)
+        UNION ALL SELECT concat('policy ', p.oid, ' ', p.xmin) FROM pg_catalog.pg_policy p WHERE p.polrelid = ANY (o.oids)
+        UNION ALL SELECT concat('rule ', w.oid, ' ', w.xmin) FROM pg_catalog.pg_rewrite w WHERE w.ev_class = ANY (o.oids)
+        UNION ALL SELECT concat('statistics ', e.oid, ' ', e.xmin) FROM pg_catalog.pg_statistic_ext e WHERE e.stxrelid = ANY (o.oids)
+        UNION ALL SELECT concat('sequence ', s.seqrelid, ' ', s.xmin) FROM pg_catalog.pg_sequence s WHERE s.seqrelid = ANY (o.oids)
+        UNION ALL SELECT concat('comment ', m.objoid, ' ', m.objsubid, ' ', m.xmin) FROM pg_catalog.pg_description m WHERE m.classoid = 'pg_class'::regclass AND m.objoid = ANY (o.oids)
+        UNION ALL SELECT concat('depends ', d.classid, ' ', d.objid, ' ', d.refobjsubid) FROM pg_catalog.pg_depend d
+            WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (o.oids)) x
 $$;
 COMMENT ON FUNCTION flakeid.convert_print(oid[]) IS 'internal: a fingerprint of the definitions of tables';
 
@@ -840,12 +902,13 @@ CREATE FUNCTION flakeid.convert_cast_columns(rels oid[], atts int2[]) RETURNS na
 $$;
 COMMENT ON FUNCTION flakeid.convert_cast_columns(oid[], int2[]) IS 'internal: the names that columns have in their tables, and in views of them';
 
-CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, way text, target regtype,
-        OUT statement text, OUT lock text, OUT lasts text)
+CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     home text := flakeid.convert_home();
+    way text := memory ->> 'way';
+    target regtype := memory ->> 'type';
     restores bool := way IN ('undo', 'back');
     rels oid[];
     changed oid[];
@@ -857,11 +920,7 @@ DECLARE
     later text[];
     c record;
     r record;
-    i int4;
-    cell text;
-    root_new int2;
-    fits bool;
-    memory jsonb;
+    was jsonb; -- what an undo of this will need
     stay bool := way = 'kept' OR way = 'made';
     uncast name[];
 BEGIN
@@ -896,9 +955,11 @@ BEGIN
                  ORDER BY x.oid LOOP
             statement := format('ALTER TABLE %s DROP CONSTRAINT %I', r.rel, r.conname);
             RETURN NEXT;
+            -- Those that are to be validated tell it in their comments.
             later := later || format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', r.rel, r.conname, flakeid.convert_uncast(r.def, uncast),
                                      CASE WHEN r.relkind = 'r' OR r.contype = 'c' THEN ' NOT VALID' END);
-            later := later || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%I ON %s', r.conname, r.rel), r.comment) m);
+            later := later || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%I ON %s', r.conname, r.rel),
+                CASE WHEN r.relkind = 'r' OR r.contype = 'c' THEN format('flakeid %s', jsonb_strip_nulls(jsonb_build_object('comment', r.comment))) ELSE r.comment END) m);
         END LOOP;
         FOR r IN SELECT DISTINCT s.oid, s.stxname, s.stxnamespace::regnamespace AS nsp, s.stxstattarget, obj_description(s.oid, 'pg_statistic_ext') AS comment
                  FROM unnest(moved, moved_atts) AS m (rel, att)
@@ -987,9 +1048,8 @@ BEGIN
             statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, c.col, home);
             RETURN NEXT;
         ELSIF restores AND flakeid.convert_is_made(root, root_att) THEN
-            memory := flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class'));
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
-                FROM flakeid.convert_give_sequence(root, root_att, c.col, memory, true) g;
+                FROM flakeid.convert_give_sequence(root, root_att, c.col, flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), true) g;
         END IF;
     END IF;
 
@@ -999,9 +1059,10 @@ BEGIN
                         flakeid.convert_default(x.rel, x.att) AS def, col_description(x.rel, x.att) AS comment
                  FROM flakeid.convert_columns(root, root_att, way, target) x JOIN pg_catalog.pg_attribute a ON a.attrelid = x.rel AND a.attnum = x.att
                  WHERE x.replaced LOOP
-            memory := NULL;
+            was := NULL;
             IF c.rel = root AND c.att = root_att AND stay THEN
-                memory := jsonb_strip_nulls(jsonb_build_object('default', c.def, 'identity', nullif(c.attidentity, ''), 'type', c.typ::text));
+                was := jsonb_strip_nulls(jsonb_build_object('column', c.col, 'default', c.def, 'identity', nullif(c.attidentity, ''), 'type', c.typ::text,
+                                                            'map', CASE WHEN way = 'made' THEN memory ->> 'map' END));
                 IF c.typ <> 'uuid'::regtype AND flakeid.convert_is_made(root, root_att) IS NOT TRUE THEN
                     RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k;
                 ELSIF c.def IS NOT NULL THEN
@@ -1044,12 +1105,12 @@ BEGIN
             IF flakeid.convert_sequence(c.rel, c.att) IS NOT NULL THEN
                 statement := format('ALTER SEQUENCE %s OWNED BY %s.%I', flakeid.convert_sequence(c.rel, c.att)::regclass, c.tab, c.col);
                 RETURN NEXT;
-            ELSIF memory IS NOT NULL AND c.typ <> 'uuid'::regtype THEN
+            ELSIF was IS NOT NULL AND c.typ <> 'uuid'::regtype THEN
                 statement := format('ALTER SEQUENCE %s.%I OWNED BY %s.%I', (SELECT k.relnamespace::regnamespace FROM pg_catalog.pg_class k WHERE k.oid = c.rel),
                     (SELECT k.relname || '_' || c.col || '_flakeid_seq' FROM pg_catalog.pg_class k WHERE k.oid = c.rel)::name, c.tab, c.col);
                 RETURN NEXT;
             END IF;
-            IF memory IS NOT NULL THEN
+            IF was IS NOT NULL THEN
                 statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', c.tab, c.col, home);
                 RETURN NEXT;
             ELSIF c.def IS NOT NULL AND NOT (c.rel = root AND c.att = root_att) THEN
@@ -1057,7 +1118,7 @@ BEGIN
                 RETURN NEXT;
             END IF;
             IF stay THEN
-                statement := format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.old_col, format('flakeid %s', coalesce(memory, '{}')));
+                statement := format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.old_col, format('flakeid %s', coalesce(was, '{}')));
                 RETURN NEXT;
             ELSE
                 statement := format('ALTER TABLE %s DROP COLUMN %I', c.tab, c.old_col);
@@ -1065,29 +1126,23 @@ BEGIN
                 later := later || statement;
             END IF;
         END LOOP;
-        IF way = 'back' AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) f WHERE f.memory ? 'fresh') THEN
+        IF way = 'back' AND NOT memory ? 'fresh' THEN
             RETURN QUERY SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, flakeid.convert_column_name(root, root_att), home), convert_swap.lock, convert_swap.lasts;
         ELSIF way = 'back' THEN
-            memory := coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')),
-                               (SELECT f.memory -> 'was' FROM flakeid.convert_fills(root, root_att) f LIMIT 1));
             RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
-                FROM flakeid.convert_columns(root, root_att, way, target) x,
-                     flakeid.convert_give_sequence(root, root_att, x.col, memory, false) g
-                WHERE x.rel = root AND x.att = root_att;
+                FROM flakeid.convert_give_sequence(root, root_att, flakeid.convert_column_name(root, root_att),
+                    coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), memory -> 'was'), false) g;
         END IF;
         IF way = 'back' THEN
-            RETURN QUERY SELECT format('DROP TABLE %s', m.oid::regclass), convert_swap.lock, convert_swap.lasts
-                FROM pg_catalog.pg_class k JOIN pg_catalog.pg_class m ON m.relnamespace = k.relnamespace AND m.relkind = 'r'
-                     CROSS JOIN LATERAL flakeid.convert_memory(obj_description(m.oid, 'pg_class')) AS d (memory)
-                WHERE k.oid = root AND m.relname = (k.relname || '_' || flakeid.convert_column_name(root, root_att) || '_map')::name
-                  AND d.memory ->> 'table' = root::regclass::text;
+            RETURN QUERY SELECT format('DROP TABLE %s', m.map), convert_swap.lock, convert_swap.lasts
+                FROM (SELECT to_regclass(memory #>> '{was,map}') AS map) m WHERE flakeid.convert_memory(obj_description(m.map, 'pg_class')) ? 'table';
         END IF;
         RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(keys || later) AS k;
     END IF;
     RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(around) AS k;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_swap(oid, int2, text, regtype) IS 'internal: the statements of the one short lock';
+COMMENT ON FUNCTION flakeid.convert_swap(oid, int2, jsonb) IS 'internal: the statements of the one short lock';
 
 CREATE FUNCTION flakeid.convert_defers(foreign_key oid, way text) RETURNS bool
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -1152,7 +1207,7 @@ BEGIN
     lasts := 'milliseconds';
     SELECT flakeid.convert_locks(array_agg(DISTINCT x.rel)) INTO statement FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced;
     RETURN NEXT;
-    IF memory ->> 'map' IS NOT NULL AND to_regclass(memory ->> 'map') IS NULL THEN
+    IF memory ? 'map' THEN
         statement := format('CREATE TABLE %s (old_id %s PRIMARY KEY, new_id %s NOT NULL)', memory ->> 'map', memory ->> 'from', target);
         RETURN NEXT;
         statement := format('COMMENT ON TABLE %s IS %L', memory ->> 'map', format('flakeid %s', jsonb_build_object('table', memory -> 'table', 'node', memory -> 'node')));
@@ -1310,29 +1365,41 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'internal: runs statements, all in the transaction of the caller';
 
-CREATE FUNCTION flakeid.convert_locked(statements text[], rels oid[]) RETURNS numeric
+-- Partitions after the table that they are parts of, as the server does it.
+CREATE FUNCTION flakeid.convert_all_of(rels oid[]) RETURNS regclass[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(t.rel::regclass ORDER BY r.oid, t.level, t.rel)
+    FROM unnest(rels) AS r (oid) CROSS JOIN LATERAL (SELECT r.oid AS rel, 0 AS level UNION SELECT p.relid, p.level FROM pg_partition_tree(r.oid) p) t
+$$;
+COMMENT ON FUNCTION flakeid.convert_all_of(oid[]) IS 'internal: tables and their partitions, in the order in which they are locked';
+
+CREATE FUNCTION flakeid.convert_locked(kind text, root oid, root_att int2, memory jsonb, rels oid[], print text) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    print text := flakeid.convert_print(rels);
-    locked_at timestamptz;
+    statements text[];
+    locked timestamptz;
 BEGIN
-    EXECUTE statements[1];
-    locked_at := clock_timestamp();
+    BEGIN
+        EXECUTE format('SELECT array_agg(s.statement) FROM flakeid.%I($1, $2, $3) s', 'convert_' || kind) INTO statements USING root, root_att, memory;
+        RAISE EXCEPTION USING ERRCODE = 'FL000'; -- gives back the locks on what was read: nothing is held while this waits
+    EXCEPTION WHEN SQLSTATE 'FL000' THEN
+        locked := flakeid.partition_lock(flakeid.convert_all_of(rels), 'ACCESS EXCLUSIVE');
+    END;
     IF print IS DISTINCT FROM flakeid.convert_print(rels) THEN
         RETURN NULL;
     END IF;
     PERFORM flakeid.convert_run(statements[2:]);
-    RETURN flakeid.convert_ms(locked_at);
+    RETURN locked;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_locked(text[], oid[]) IS
-    'internal: runs statements of which the first one locks, and returns for how many milliseconds; NULL, and nothing was done, where definitions have changed meanwhile';
+COMMENT ON FUNCTION flakeid.convert_locked(text, oid, int2, jsonb, oid[], text) IS
+    'internal: runs the statements of convert_begin, convert_swap or convert_drop, and returns since when tables are locked; NULL, and nothing was done, where definitions are not those of a fingerprint any more';
 
 -- The names of columns and indexes are changed for a moment, so that the server itself writes the statements.
 CREATE FUNCTION flakeid.convert_index_statements(root oid, root_att int2, way text, target regtype, OUT statements text[], OUT held numeric)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    locked_at timestamptz;
+    locked timestamptz;
     c record;
     x record;
     moved oid[];
@@ -1349,8 +1416,7 @@ BEGIN
         RETURN;
     END IF;
     BEGIN
-        EXECUTE (SELECT flakeid.convert_locks(array_agg(DISTINCT m.rel)) FROM flakeid.convert_columns(root, root_att, way, target) m WHERE m.replaced);
-        locked_at := clock_timestamp();
+        locked := flakeid.partition_lock(flakeid.convert_all_of(ARRAY(SELECT DISTINCT m.rel FROM flakeid.convert_columns(root, root_att, way, target) m WHERE m.replaced)), 'ACCESS EXCLUSIVE');
         -- A build that was stopped left an index that nothing uses.
         FOR x IN SELECT i.nsp, flakeid.convert_name('new', i.name) AS name FROM flakeid.convert_indexes(moved, moved_atts) i WHERE i.leaf AND i.ready = false LOOP
             statements := statements || format('DROP INDEX %s.%I', x.nsp, x.name);
@@ -1370,7 +1436,7 @@ BEGIN
         END LOOP;
         RAISE EXCEPTION USING ERRCODE = 'FL000';
     EXCEPTION WHEN SQLSTATE 'FL000' THEN
-        held := flakeid.convert_ms(locked_at);
+        held := flakeid.convert_ms(locked);
     END;
 END
 $$;
@@ -1388,7 +1454,7 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_remember(oid, int2, jsonb) IS 'internal: writes down how far a conversion is';
 
--- One batch of about 10,000 rows, by blocks. Returns what it remembers now.
+-- One batch of rows, by blocks. Returns what it remembers now.
 CREATE FUNCTION flakeid.convert_fill(root oid, root_att int2, memory jsonb) RETURNS jsonb
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1398,6 +1464,8 @@ DECLARE
     until int8;
     step int8;
     rows int8;
+    began timestamptz;
+    patience interval := current_setting('deadlock_timeout');
     u record;
 BEGIN
     SELECT x.*, t.rel AS leaf, x.rel = root AND x.att = root_att AS is_root INTO u
@@ -1408,7 +1476,7 @@ BEGIN
     END IF;
     IF way <> 'kept' AND NOT u.is_root AND block = 0 AND (memory ->> 'barrier')::int4 IS DISTINCT FROM unit THEN
         -- Whoever wrote before the rows that are referred to had their new ids has ended, once this lock is had.
-        EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', u.leaf::regclass);
+        PERFORM flakeid.partition_lock(ARRAY[u.leaf::regclass], 'SHARE ROW EXCLUSIVE');
         RETURN memory || jsonb_build_object('barrier', unit);
     END IF;
     IF EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = u.leaf AND NOT t.tgisinternal AND t.tgenabled = 'O') AND flakeid.convert_quiet() THEN
@@ -1417,6 +1485,7 @@ BEGIN
     step := coalesce((memory ->> 'step')::int8, 100);
     -- What comes behind the end of the table has been through the trigger.
     until := CASE WHEN block = 0 THEN pg_relation_size(u.leaf) / current_setting('block_size')::int8 ELSE (memory ->> 'until')::int8 END;
+    began := clock_timestamp();
     EXECUTE format('UPDATE %1$s AS t SET %2$I = %3$s WHERE t.ctid >= %4$L::tid AND t.ctid < %5$L::tid AND t.%2$I IS NULL AND t.%6$I IS NOT NULL',
         u.leaf::regclass, u.new_col,
         CASE WHEN way = 'kept' THEN format('t.%I', u.col)
@@ -1426,9 +1495,10 @@ BEGIN
         format('(%s,0)', block), format('(%s,0)', block + step), u.col);
     GET DIAGNOSTICS rows = ROW_COUNT;
     block := block + step;
-    IF rows > 20000 THEN
+    -- Others wait for its rows, and it for theirs, together for less than deadlock_timeout: so none of them fails for a deadlock.
+    IF clock_timestamp() - began > patience / 4 THEN
         step := greatest(step / 2, 1);
-    ELSIF rows < 5000 AND step < 4096 THEN
+    ELSIF clock_timestamp() - began < patience / 10 AND rows < 10000 AND step < 4096 THEN
         step := step * 2;
     END IF;
     RETURN memory || jsonb_build_object('table_now', u.leaf::regclass::text, 'column_now', u.col, 'step', step, 'until', until,
@@ -1436,7 +1506,15 @@ BEGIN
         'rows', coalesce((memory ->> 'rows')::int8, 0) + rows);
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_fill(oid, int2, jsonb) IS 'internal: fills some rows of the new columns, about 10,000, and returns how far that is';
+COMMENT ON FUNCTION flakeid.convert_fill(oid, int2, jsonb) IS 'internal: fills some rows of the new columns and returns how far that is';
+
+-- A table that is attached afterwards brings rows that no trigger has seen.
+CREATE FUNCTION flakeid.convert_leaves(root oid, root_att int2, memory jsonb) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT md5(string_agg(DISTINCT t.rel::text, ' ')) FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x, flakeid.convert_tree(x.rel, x.att) t
+    WHERE x.replaced AND t.leaf
+$$;
+COMMENT ON FUNCTION flakeid.convert_leaves(oid, int2, jsonb) IS 'internal: a fingerprint of the tables that hold rows of new columns';
 
 CREATE FUNCTION flakeid.convert_check(root oid, root_att int2, memory jsonb) RETURNS jsonb
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -1453,10 +1531,7 @@ BEGIN
             RETURN memory - 'filled' - 'mapped' - 'barrier' || jsonb_build_object('unit', 0, 'block', 0, 'again', coalesce((memory ->> 'again')::int4, 0) + 1);
         END IF;
     END LOOP;
-    FOR c IN SELECT DISTINCT x.rel::regclass AS tab FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced LOOP
-        EXECUTE format('ANALYZE %s', c.tab);
-    END LOOP;
-    RETURN memory || '{"checked": true}';
+    RETURN memory || jsonb_build_object('checked', flakeid.convert_leaves(root, root_att, memory));
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_check(oid, int2, jsonb) IS 'internal: looks whether every row has its new ids, and returns what is to be done';
@@ -1475,16 +1550,15 @@ CREATE FUNCTION flakeid.convert_not_null(root oid, root_att int2, memory jsonb) 
 $$;
 COMMENT ON FUNCTION flakeid.convert_not_null(oid, int2, jsonb) IS 'internal: the next statement that proves that new columns are not null';
 
-CREATE FUNCTION flakeid.convert_validate(root oid, root_att int2) RETURNS text
+CREATE FUNCTION flakeid.convert_validate(root oid, root_att int2) RETURNS text[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', k.conrelid::regclass, k.conname)
-    FROM pg_catalog.pg_constraint k
-    WHERE k.contype IN ('f', 'c') AND NOT k.convalidated AND k.conparentid = 0
-      AND (EXISTS (SELECT FROM flakeid.convert_graph(root, root_att) g, flakeid.convert_tree(g.rel, g.att) t
-                   WHERE k.conrelid = t.rel AND t.att = ANY (k.conkey) OR k.confrelid = t.rel AND t.att = ANY (k.confkey)))
+    SELECT ARRAY[format('ALTER TABLE %s VALIDATE CONSTRAINT %I', k.conrelid::regclass, k.conname),
+                 format('COMMENT ON CONSTRAINT %I ON %s IS %L', k.conname, k.conrelid::regclass, m.memory ->> 'comment')]
+    FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL flakeid.convert_memory(obj_description(k.oid, 'pg_constraint')) AS m (memory)
+    WHERE m.memory IS NOT NULL AND k.contype IN ('f', 'c') AND k.conparentid = 0 AND k.conrelid IN (SELECT g.rel FROM flakeid.convert_graph(root, root_att) g)
     ORDER BY k.oid LIMIT 1
 $$;
-COMMENT ON FUNCTION flakeid.convert_validate(oid, int2) IS 'internal: the next statement that validates a constraint which was made again';
+COMMENT ON FUNCTION flakeid.convert_validate(oid, int2) IS 'internal: the statements that validate the next constraint which was made again';
 
 -- Before anything has changed places, an undo takes the new columns away, and all that hangs on them.
 CREATE FUNCTION flakeid.convert_drop(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text) RETURNS SETOF record
@@ -1497,10 +1571,10 @@ BEGIN
         UNION ALL
         SELECT format('DROP FUNCTION %s', f.func::regprocedure), 'ACCESS EXCLUSIVE', 'milliseconds' FROM flakeid.convert_fills(root, root_att) f
         UNION ALL
-        SELECT format('ALTER TABLE %s DROP COLUMN %I', x.rel::regclass, x.new_col), 'ACCESS EXCLUSIVE', 'milliseconds'
-        FROM flakeid.convert_columns(root, root_att, memory ->> 'way', (memory ->> 'type')::regtype) x WHERE x.replaced AND x.new_att IS NOT NULL
+        SELECT format('ALTER TABLE %s DROP COLUMN %I', a.attrelid::regclass, a.attname), 'ACCESS EXCLUSIVE', 'milliseconds'
+        FROM pg_catalog.pg_attribute a WHERE starts_with(a.attname::text, 'flakeid_new_') AND NOT a.attisdropped AND a.attrelid IN (SELECT f.rel FROM flakeid.convert_fills(root, root_att) f)
         UNION ALL
-        SELECT format('DROP TABLE %s', memory ->> 'map'), 'ACCESS EXCLUSIVE', 'milliseconds' WHERE to_regclass(memory ->> 'map') IS NOT NULL;
+        SELECT format('DROP TABLE %s', m.map), 'ACCESS EXCLUSIVE', 'milliseconds' FROM (SELECT to_regclass(memory ->> 'map') AS map) m WHERE m.map IS NOT NULL;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_drop(oid, int2, jsonb) IS 'internal: the statements that take a conversion back before its swap';
@@ -1595,7 +1669,7 @@ BEGIN
     FROM pg_catalog.pg_attribute x JOIN pg_catalog.pg_class k ON k.oid = x.attrelid WHERE x.attrelid = root AND x.attnum = root_att;
     SELECT o.atttypid::regtype AS typ, flakeid.convert_memory(col_description(root, o.attnum)) AS memory INTO old
     FROM pg_catalog.pg_attribute o WHERE o.attrelid = root AND o.attname = flakeid.convert_name('old', a.attname);
-    memory := jsonb_build_object('table', root::regclass::text, 'column', a.attname, 'from', a.typ::text, 'type', target::text);
+    memory := jsonb_build_object('table', root::regclass::text, 'oid', root::int8, 'column', a.attname, 'from', a.typ::text, 'type', target::text);
     IF undo THEN
         way := CASE WHEN old.typ IS NOT NULL THEN 'back' ELSE 'undo' END;
         IF way = 'undo' THEN
@@ -1614,10 +1688,16 @@ BEGIN
         IF a.typ IN ('int8'::regtype, target) AND NOT flakeid.convert_is_made(root, root_att) THEN
             way := 'kept';  -- so that rows to come are no old ones, then again
         END IF;
-        memory := memory || jsonb_build_object('created_at', created_at, 'map', format('%s.%I', a.nsp, (a.relname || '_' || a.attname || '_map')::name),
+        memory := memory || jsonb_build_object('created_at', created_at, 'map', format('%s.%I', a.nsp, flakeid.free_name(a.nsp, format('%s_%s', a.relname, a.attname), '_map')),
             'real', CASE WHEN a.typ IN ('int8'::regtype, target) THEN coalesce(kept, -1) END);
         IF created_at IS NOT NULL AND way = 'made' THEN
+            IF flakeid.convert_has_node(asked_node) THEN
+                PERFORM flakeid.convert_refuse(root, format('This server makes ids with node %s.', asked_node), NULL);
+            END IF;
             asked_node := coalesce(asked_node, flakeid.convert_node());
+            IF asked_node IS NULL THEN
+                PERFORM flakeid.convert_refuse(root, 'No node is left for ids of old rows.', NULL);
+            END IF;
             EXECUTE format('SELECT %1$s.flake_make(now(), $1, 0) - %1$s.flake_floor(now())', flakeid.convert_home()) INTO base USING asked_node;
             memory := memory || jsonb_build_object('node', asked_node, 'node_base', base);
         END IF;
@@ -1629,94 +1709,132 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_intent(oid, int2, name, text, int4, bool) IS 'internal: which way a conversion goes, and what it must remember';
 
-CREATE FUNCTION flakeid.convert_step(tab regclass, col name, created_at name, type text, node int4, undo bool, state jsonb) RETURNS jsonb
+-- What a step has done is told, and how long its lock lasted, once it is committed: by the step after it.
+CREATE FUNCTION flakeid.convert_tell(tab regclass, state jsonb) RETURNS jsonb
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    lock text := state ->> 'lock';
+    lasted numeric := greatest(flakeid.convert_ms((state ->> 'locked')::timestamptz), (state ->> 'held')::numeric);
+BEGIN
+    IF lasted IS NULL THEN
+        RETURN state;
+    END IF;
+    IF state ? 'did' THEN
+        RAISE NOTICE '%: %; % % ms', tab, state ->> 'did', CASE lock WHEN 'writers' THEN 'writers waited' ELSE 'the lock lasted' END, lasted;
+    END IF;
+    RETURN state - 'locked' - 'held' - 'did' - 'lock' || jsonb_build_object(lock, greatest(lasted, (state ->> lock)::numeric));
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_tell(regclass, jsonb) IS 'internal: tells what the step before has done, and remembers the longest lock';
+
+CREATE FUNCTION flakeid.convert_step(tab regclass, col name, created_at name, type text, node int4, undo bool, state jsonb) RETURNS jsonb
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off AS $$
 DECLARE
     root oid := tab;
     root_att int2;
+    root_col name;
+    rels oid[];
+    print text;
     memory jsonb;
     way text;
     target regtype;
     started bool;
-    done bool;
-    held numeric;
+    replaces bool;
     statements text[];
     problems text;
     hint text;
     text text;
-    root_col name;
-    locked_at timestamptz;
+    locked timestamptz;
+    held numeric;
 BEGIN
-    state := coalesce(state, '{}') - 'wait';
+    state := flakeid.convert_tell(tab, coalesce(state, '{}') - 'wait');
+    IF state ? 'over' THEN
+        RETURN NULL;
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtext('flakeid.convert'), hashtext(root::text)) THEN
+        RAISE NOTICE '%: another session converts it; this one waits', tab;
+        PERFORM pg_advisory_xact_lock(hashtext('flakeid.convert'), hashtext(root::text));
+    END IF;
+    -- Here, so that all that follows is seen as it is now
     root_att := flakeid.convert_column(tab, coalesce(col, (state ->> 'column')::name));
-    SELECT a.attname INTO root_col FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att;
+    root_col := flakeid.convert_column_name(root, root_att);
     state := state || jsonb_build_object('column', root_col);
-    PERFORM pg_advisory_xact_lock(hashtext('flakeid.convert'), hashtext(root::text));
-    -- Shorter than deadlock_timeout, so that it is never the others who give way.
-    PERFORM set_config('lock_timeout', least(500, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 500)::int4::text, true);
-    root_att := flakeid.convert_column(tab, root_col);
+    IF state ? 'tries' THEN
+        PERFORM flakeid.partition_knock(flakeid.convert_all_of(ARRAY(SELECT DISTINCT g.rel FROM flakeid.convert_graph(root, root_att) g)));
+    END IF;
+    PERFORM flakeid.partition_lock('{}', NULL); -- no lock is waited for longer
     SELECT f.memory INTO memory FROM flakeid.convert_fills(root, root_att) f LIMIT 1;
     started := memory IS NOT NULL;
     IF started THEN
-        way := memory ->> 'way';
-        IF NOT undo AND way = 'back' THEN
+        IF NOT undo AND memory ->> 'way' = 'back' THEN
             PERFORM flakeid.convert_refuse(root, 'It is being undone.', format('CALL flakeid.convert_undo(%L);', root::regclass::text));
         END IF;
     ELSE
-        SELECT i.way, i.memory INTO way, memory FROM flakeid.convert_intent(root, root_att, created_at, type, node, undo) i;
-        IF NOT state ? 'swapped' AND NOT undo AND EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root
-                                                          AND a.attname = flakeid.convert_name('old', root_col)) THEN
-            state := state || '{"swapped": true}'; -- by a call before
+        IF NOT undo AND state ? 'begun' AND NOT flakeid.convert_is_made(root, root_att) THEN
+            PERFORM flakeid.convert_refuse(root, 'Another session has undone it meanwhile.', NULL);
+        END IF;
+        SELECT i.memory INTO memory FROM flakeid.convert_intent(root, root_att, created_at, type, node, undo) i;
+        IF state ? 'begun' AND undo
+           OR NOT undo AND EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attname = flakeid.convert_name('old', root_col)) THEN
+            state := state || '{"swapped": true}'; -- by another call
         END IF;
     END IF;
+    way := memory ->> 'way';
     target := (memory ->> 'type')::regtype;
+    SELECT array_agg(DISTINCT x.rel), bool_or(x.replaced) INTO rels, replaces FROM flakeid.convert_columns(root, root_att, way, target) x;
 
     BEGIN
-        -- Back, before anything has changed places
-        IF undo AND way IN ('kept', 'made') THEN
-            EXECUTE (SELECT flakeid.convert_locks(array_agg(DISTINCT f.rel)) FROM flakeid.convert_fills(root, root_att) f);
-            locked_at := clock_timestamp();
-            PERFORM flakeid.convert_run(ARRAY(SELECT d.statement FROM flakeid.convert_drop(root, root_att, memory) d));
-            RAISE NOTICE '%: the new columns are gone; the lock lasted % ms', tab, flakeid.convert_ms(locked_at);
-            RETURN NULL;
+        -- Looked at before, and again once there is a lock
+        rels := ARRAY(SELECT unnest(rels) UNION SELECT f.rel FROM flakeid.convert_fills(root, root_att) f);
+        print := flakeid.convert_print(rels);
+        BEGIN
+            SELECT string_agg(x.problem, E'\n'), (array_agg(x.hint) FILTER (WHERE x.hint IS NOT NULL))[1] INTO problems, hint FROM (
+                SELECT s.* FROM flakeid.convert_strangers(root, root_att) s WHERE started OR state ? 'swapped'
+                UNION ALL
+                SELECT b.* FROM flakeid.convert_broken(root, root_att, way, target) b WHERE started AND (NOT undo OR way = 'back')
+                UNION ALL
+                -- Much may have been made since the conversion began.
+                SELECT p.* FROM flakeid.convert_problems(root, root_att, way, target, CASE WHEN NOT started THEN created_at END, started) p
+                WHERE NOT state ? 'swapped' AND (NOT started OR memory ? 'analyzed' AND NOT (undo AND way <> 'back'))) x;
+            RAISE EXCEPTION USING ERRCODE = 'FL000'; -- gives back its locks
+        EXCEPTION WHEN SQLSTATE 'FL000' THEN NULL;
+        END;
+        IF problems IS NOT NULL THEN
+            PERFORM flakeid.convert_refuse(root, problems, hint);
         END IF;
 
-        IF NOT started AND NOT state ? 'swapped' THEN
-            SELECT string_agg(x.problem, E'\n'), (array_agg(x.hint) FILTER (WHERE x.hint IS NOT NULL))[1] INTO problems, hint
-            FROM flakeid.convert_problems(root, root_att, way, target, created_at) AS x;
-            IF problems IS NOT NULL THEN
-                PERFORM flakeid.convert_refuse(root, problems, hint);
+        -- Back, before anything has changed places
+        IF undo AND started AND way <> 'back' THEN
+            locked := flakeid.convert_locked('drop', root, root_att, memory, rels, print);
+            IF locked IS NULL THEN
+                RETURN state;
             END IF;
-            IF NOT state ? 'advised' THEN
-                FOR text IN SELECT * FROM flakeid.convert_advice(root, root_att, way, target) LOOP
-                    RAISE NOTICE '%', text;
-                END LOOP;
-                IF memory ? 'node' THEN
-                    RAISE NOTICE 'Old rows get ids of node %. No other server may have had it.', memory ->> 'node';
-                END IF;
-                state := state || '{"advised": true}';
+            RETURN state || jsonb_build_object('over', true, 'did', 'the new columns are gone', 'lock', 'longest', 'locked', locked);
+        END IF;
+
+        IF NOT started AND NOT state ?| '{swapped, advised}' THEN
+            FOR text IN SELECT * FROM flakeid.convert_advice(root, root_att, way, target) LOOP
+                RAISE NOTICE '%', text;
+            END LOOP;
+            IF memory ? 'node' THEN
+                RAISE NOTICE 'Old rows get ids of node %. No other server may have had it.', memory ->> 'node';
             END IF;
+            state := state || '{"advised": true}';
         END IF;
 
         -- New columns
-        IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced)
-           AND NOT state ? 'swapped' THEN
-            IF NOT started OR EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced AND x.new_att IS NULL) THEN
-                IF started THEN
-                    PERFORM flakeid.convert_refuse(root, 'Another foreign key has been made since the conversion began.', format('CALL flakeid.convert_undo(%L);', root::regclass::text));
-                END IF;
-                held := flakeid.convert_locked(ARRAY(SELECT b.statement FROM flakeid.convert_begin(root, root_att, memory) b),
-                    ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x));
-                IF held IS NULL THEN
+        IF replaces AND NOT state ? 'swapped' THEN
+            IF NOT started THEN
+                locked := flakeid.convert_locked('begin', root, root_att, memory, rels, print);
+                IF locked IS NULL THEN
                     RETURN state;
                 END IF;
-                RAISE NOTICE '%: new columns and their triggers are there; the lock lasted % ms', tab, held;
-                RETURN flakeid.convert_note(state, held);
+                RETURN flakeid.convert_note(state, 'longest', locked) || '{"did": "new columns and their triggers are there"}';
             END IF;
             IF memory ? 'map' AND NOT memory ? 'mapped' THEN
                 PERFORM flakeid.convert_map(root, root_col, memory);
                 PERFORM flakeid.convert_remember(root, root_att, memory || '{"mapped": true}');
-                RETURN flakeid.convert_note(state, 0);
+                RETURN flakeid.convert_note(state);
             END IF;
             IF NOT memory ? 'filled' THEN
                 memory := flakeid.convert_fill(root, root_att, memory);
@@ -1724,12 +1842,18 @@ BEGIN
                 IF memory ? 'filled' THEN
                     RAISE NOTICE '%: % values are filled', tab, memory ->> 'rows';
                 END IF;
-                RETURN flakeid.convert_note(state, 0);
+                RETURN flakeid.convert_note(state);
             END IF;
-            IF NOT memory ? 'checked' THEN
-                memory := flakeid.convert_check(root, root_att, memory);
-                PERFORM flakeid.convert_remember(root, root_att, memory);
-                RETURN flakeid.convert_note(state, 0);
+            IF memory ->> 'checked' IS DISTINCT FROM flakeid.convert_leaves(root, root_att, memory) THEN
+                PERFORM flakeid.convert_remember(root, root_att, flakeid.convert_check(root, root_att, memory));
+                RETURN flakeid.convert_note(state);
+            END IF;
+            IF NOT memory ? 'analyzed' THEN
+                FOR text IN SELECT format('ANALYZE %s', x.rel::regclass) FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced GROUP BY x.rel LOOP
+                    EXECUTE text;
+                END LOOP;
+                PERFORM flakeid.convert_remember(root, root_att, memory || '{"analyzed": true}');
+                RETURN flakeid.convert_note(state);
             END IF;
             SELECT i.statements, i.held INTO statements, held FROM flakeid.convert_index_statements(root, root_att, way, target) i;
             IF cardinality(statements) > 0 THEN
@@ -1739,33 +1863,33 @@ BEGIN
                         (SELECT string_agg(E'\n' || regexp_replace(s, '^(CREATE (UNIQUE )?INDEX|DROP INDEX) ', '\1 CONCURRENTLY ') || ';', '') FROM unnest(statements) AS s);
                     RETURN NULL;
                 END IF;
-                locked_at := clock_timestamp();
+                state := flakeid.convert_tell(tab, state || jsonb_build_object('lock', 'longest', 'held', held));
+                locked := clock_timestamp();
                 EXECUTE statements[1];
-                RAISE NOTICE '%: %; writers waited % ms', tab, statements[1], flakeid.convert_ms(locked_at);
-                RETURN flakeid.convert_note(state, held);
+                RETURN flakeid.convert_note(state, 'writers', locked) || jsonb_build_object('did', statements[1]);
             END IF;
             text := flakeid.convert_not_null(root, root_att, memory);
             IF text IS NOT NULL THEN
+                locked := CASE WHEN text LIKE '% NOT VALID' THEN clock_timestamp() END;
                 EXECUTE text;
-                RETURN flakeid.convert_note(state, 0);
+                RETURN flakeid.convert_note(state, 'longest', locked);
             END IF;
         END IF;
 
         -- The swap
         IF NOT state ? 'swapped' AND (EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced OR x.retyped)
                                       OR flakeid.convert_is_made(root, root_att) = (way IN ('undo', 'back'))) THEN
-            held := flakeid.convert_locked(ARRAY(SELECT s.statement FROM flakeid.convert_swap(root, root_att, way, target) s),
-                ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x));
-            IF held IS NULL THEN
+            locked := flakeid.convert_locked('swap', root, root_att, memory, rels, print);
+            IF locked IS NULL THEN
                 RETURN state;
             END IF;
-            RAISE NOTICE '%: column % is changed; the lock lasted % ms', tab, quote_ident(root_col), held;
-            RETURN flakeid.convert_note(state, held) || CASE WHEN created_at IS NOT NULL AND way = 'kept' AND memory ? 'created_at' THEN '{}'::jsonb ELSE '{"swapped": true}' END;
+            RETURN flakeid.convert_note(state, 'longest', locked) || jsonb_build_object('did', format('column %I is changed', root_col))
+                || CASE WHEN created_at IS NOT NULL AND way = 'kept' AND memory ? 'created_at' THEN '{}'::jsonb ELSE '{"swapped": true}' END;
         END IF;
-        text := flakeid.convert_validate(root, root_att);
-        IF text IS NOT NULL THEN
-            EXECUTE text;
-            RETURN flakeid.convert_note(state, 0) || '{"swapped": true}';
+        statements := flakeid.convert_validate(root, root_att);
+        IF statements IS NOT NULL THEN
+            PERFORM flakeid.convert_run(statements);
+            RETURN flakeid.convert_note(state) || '{"swapped": true}';
         END IF;
     EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
         IF coalesce((state ->> 'tries')::int4, 0) >= 120 THEN
@@ -1773,7 +1897,7 @@ BEGIN
         END IF;
         RETURN state || jsonb_build_object('tries', coalesce((state ->> 'tries')::int4, 0) + 1, 'wait', 0.5 + random());
     END;
-    RAISE NOTICE '%: done; the longest lock lasted % ms', tab, coalesce(state ->> 'longest', '0');
+    RAISE NOTICE '%: done; the longest lock lasted % ms%', tab, coalesce(state ->> 'longest', '0'), ', and writers waited up to ' || (state ->> 'writers') || ' ms';
     FOR text IN SELECT format('ALTER TABLE %s DROP COLUMN %I;', a.attrelid::regclass, a.attname)
                 FROM flakeid.convert_columns(root, root_att, way, target) x JOIN pg_catalog.pg_attribute a ON a.attrelid = x.rel AND a.attname = x.old_col LOOP
         RAISE NOTICE 'Once you will not go back: %', text;
@@ -1784,26 +1908,35 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_step(regclass, name, name, text, int4, bool, jsonb) IS
     'internal: the next step of a conversion; returns what the one after it must know, or NULL after the last';
 
-CREATE FUNCTION flakeid.convert_note(state jsonb, held numeric) RETURNS jsonb
+CREATE FUNCTION flakeid.convert_note(state jsonb, lock text DEFAULT NULL, locked timestamptz DEFAULT NULL) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT state - 'tries' || jsonb_build_object('longest', greatest(held, (state ->> 'longest')::numeric))
+    SELECT jsonb_strip_nulls(state - 'tries' || jsonb_build_object('begun', true, 'lock', lock, 'locked', locked))
 $$;
-COMMENT ON FUNCTION flakeid.convert_note(jsonb, numeric) IS 'internal: the state of a call, with the longest lock so far';
+COMMENT ON FUNCTION flakeid.convert_note(jsonb, text, timestamptz) IS 'internal: the state of a call after a step, which held a lock of that kind since then';
 
--- A first COMMIT tells at once who calls it inside a transaction.
-CREATE PROCEDURE flakeid.convert(tab regclass, col pg_catalog.name DEFAULT NULL, created_at pg_catalog.name DEFAULT NULL,
-                                 type pg_catalog.text DEFAULT NULL, node pg_catalog.int4 DEFAULT NULL)
+-- A first COMMIT tells at once who calls it inside a transaction. A step must see what others committed while it waited for a lock.
+CREATE PROCEDURE flakeid.convert_steps(tab regclass, col pg_catalog.name, created_at pg_catalog.name, type pg_catalog.text, node pg_catalog.int4, undo bool)
     LANGUAGE plpgsql AS $$
 DECLARE
     state pg_catalog.jsonb := '{}';
 BEGIN
-    COMMIT;
     LOOP
-        state := flakeid.convert_step(tab, col, created_at, type, node, false, state);
         COMMIT;
         EXIT WHEN state IS NULL;
         PERFORM pg_catalog.pg_sleep(pg_catalog.jsonb_extract_path_text(state, 'wait')::pg_catalog.float8);
+        COMMIT;
+        SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        state := flakeid.convert_step(tab, col, created_at, type, node, undo, state);
     END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.convert_steps(regclass, name, name, text, int4, bool) IS 'internal: a conversion, or its undo, from where it is to its end';
+
+CREATE PROCEDURE flakeid.convert(tab regclass, col pg_catalog.name DEFAULT NULL, created_at pg_catalog.name DEFAULT NULL,
+                                 type pg_catalog.text DEFAULT NULL, node pg_catalog.int4 DEFAULT NULL)
+    LANGUAGE plpgsql AS $$
+BEGIN
+    CALL flakeid.convert_steps(tab, col, created_at, type, node, false);
 END
 $$;
 COMMENT ON PROCEDURE flakeid.convert(regclass, name, name, text, int4) IS
@@ -1811,16 +1944,8 @@ COMMENT ON PROCEDURE flakeid.convert(regclass, name, name, text, int4) IS
 
 CREATE PROCEDURE flakeid.convert_undo(tab regclass, col pg_catalog.name DEFAULT NULL)
     LANGUAGE plpgsql AS $$
-DECLARE
-    state pg_catalog.jsonb := '{}';
 BEGIN
-    COMMIT;
-    LOOP
-        state := flakeid.convert_step(tab, col, NULL, NULL, NULL, true, state);
-        COMMIT;
-        EXIT WHEN state IS NULL;
-        PERFORM pg_catalog.pg_sleep(pg_catalog.jsonb_extract_path_text(state, 'wait')::pg_catalog.float8);
-    END LOOP;
+    CALL flakeid.convert_steps(tab, col, NULL, NULL, NULL, true);
 END
 $$;
 COMMENT ON PROCEDURE flakeid.convert_undo(regclass, name) IS
@@ -1830,7 +1955,7 @@ COMMENT ON PROCEDURE flakeid.convert_undo(regclass, name) IS
 
 CREATE FUNCTION flakeid.convert_plan(tab regclass, col name DEFAULT NULL, created_at name DEFAULT NULL, type text DEFAULT NULL, node int4 DEFAULT NULL)
     RETURNS TABLE (step int4, statement text, lock text, lasts text)
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off AS $$
 DECLARE
     root oid := tab;
     root_att int2 := flakeid.convert_column(tab, col);
@@ -1847,7 +1972,7 @@ BEGIN
     way := intent.way;
     memory := intent.memory;
     target := (memory ->> 'type')::regtype;
-    FOR statement IN SELECT '-- refused: ' || p.problem || coalesce(' ' || p.hint, '') FROM flakeid.convert_problems(root, root_att, way, target, created_at) p
+    FOR statement IN SELECT '-- refused: ' || p.problem || coalesce(' ' || p.hint, '') FROM flakeid.convert_problems(root, root_att, way, target, created_at, false) p
                      UNION ALL SELECT '-- ' || a FROM flakeid.convert_advice(root, root_att, way, target) a LOOP
         RETURN NEXT;
     END LOOP;
@@ -1902,11 +2027,11 @@ BEGIN
         END LOOP;
     END IF;
     step := step + 1;
-    RETURN QUERY SELECT convert_plan.step, s.statement, s.lock, s.lasts FROM flakeid.convert_swap(root, root_att, way, target) s;
+    RETURN QUERY SELECT convert_plan.step, s.statement, s.lock, s.lasts FROM flakeid.convert_swap(root, root_att, memory) s;
     step := step + 1;
     FOR statement, lasts IN SELECT regexp_replace(s.statement, '^(ALTER TABLE .*) ADD CONSTRAINT (".*?"|\S+) .* NOT VALID$', '\1 VALIDATE CONSTRAINT \2'),
                                    flakeid.convert_lasts(pg_table_size((regexp_match(s.statement, '^ALTER TABLE (.*?) ADD CONSTRAINT'))[1]::regclass))
-                            FROM flakeid.convert_swap(root, root_att, way, target) s WHERE s.statement LIKE 'ALTER TABLE % NOT VALID' LOOP
+                            FROM flakeid.convert_swap(root, root_att, memory) s WHERE s.statement LIKE 'ALTER TABLE % NOT VALID' LOOP
         lock := 'SHARE UPDATE EXCLUSIVE';
         RETURN NEXT;
     END LOOP;
@@ -1923,7 +2048,7 @@ COMMENT ON FUNCTION flakeid.convert_plan(regclass, name, name, text, int4) IS
     'the statements of a conversion, each with its lock and how long that lasts about; those of one step are one transaction';
 
 CREATE VIEW flakeid.conversions AS
-    SELECT DISTINCT ON (m.memory ->> 'table', m.memory ->> 'column')
+    (SELECT DISTINCT ON (m.memory ->> 'table', m.memory ->> 'column')
            m.memory ->> 'table' AS table_name, m.memory ->> 'column' AS column_name,
            CASE WHEN m.memory ->> 'way' = 'back' THEN 'undo: ' ELSE '' END
            || CASE WHEN m.memory ? 'map' AND NOT m.memory ? 'mapped' THEN 'new ids are made'
@@ -1937,8 +2062,9 @@ CREATE VIEW flakeid.conversions AS
          JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid AND pg_catalog.pg_has_role(c.relowner, 'USAGE'),
          LATERAL flakeid.convert_memory(pg_catalog.obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
     WHERE t.tgname OPERATOR(pg_catalog.=) 'zzzz_flakeid_fill' AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND m.memory IS NOT NULL
+    ORDER BY m.memory ->> 'table', m.memory ->> 'column', t.tgrelid)
     UNION ALL
-    SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.substr(a.attname::pg_catalog.text, 13), 'done, the old column stands', NULL, NULL, NULL
+    SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), m.memory ->> 'column', 'done, the old column stands', NULL, NULL, NULL
     FROM pg_catalog.pg_attribute AS a
          JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) a.attrelid AND c.relkind IN ('r', 'p') AND NOT c.relispartition
                                           AND pg_catalog.pg_has_role(c.relowner, 'USAGE')

@@ -321,6 +321,25 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_lock(regclass[], text) IS 'internal: locks tables in their order, within a fifth of deadlock_timeout and within lock_timeout; returns when it had them';
 
+-- An autovacuum ends itself for somebody who waits longer than deadlock_timeout. This waits so long, for one table after the other, under
+-- a lock that disturbs nobody, and holds nothing meanwhile. What waits for less than that would never come past it.
+CREATE FUNCTION flakeid.partition_knock(tables regclass[]) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    t regclass;
+BEGIN
+    FOREACH t IN ARRAY tables LOOP
+        BEGIN
+            PERFORM set_config('lock_timeout', (extract(epoch FROM current_setting('deadlock_timeout')::interval) * 1500)::int8::text, true);
+            EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', t);
+            RAISE EXCEPTION USING ERRCODE = 'FL000';
+        EXCEPTION WHEN SQLSTATE 'FL000' OR lock_not_available OR deadlock_detected OR undefined_table THEN NULL;
+        END;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_knock(regclass[]) IS 'internal: lets autovacuum leave tables, for a step that did not get its locks';
+
 -- What CREATE TABLE ... LIKE leaves out: from the parent, and storage parameters from the partition before.
 CREATE FUNCTION flakeid.partition_settings(partition regclass, parent regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -658,7 +677,13 @@ DECLARE
 BEGIN
     RAISE NOTICE '%', tell;
     FOR attempt IN 1 .. attempts LOOP
+        COMMIT;
+        SET TRANSACTION ISOLATION LEVEL READ COMMITTED; -- or the step would not see what others committed while it waited for its locks
         PERFORM flakeid.partition_begin(parent);
+        IF attempt > 1 THEN
+            PERFORM flakeid.partition_knock(ARRAY(SELECT parent UNION SELECT i.inhrelid::regclass FROM pg_inherits AS i WHERE i.inhparent = parent
+                UNION SELECT k.conrelid::regclass FROM pg_constraint AS k WHERE k.confrelid = parent AND k.contype = 'f'));
+        END IF;
         BEGIN
             EXECUTE 'SELECT * FROM ' || step INTO r;
             IF r.action IS NOT NULL THEN
@@ -734,6 +759,8 @@ BEGIN
     -- what hangs on the table
     UNION ALL SELECT format('trigger %I has transition tables for each row', g.tgname) FROM pg_trigger AS g
         WHERE g.tgrelid = tab AND g.tgtype & 1 = 1 AND (g.tgoldtable IS NOT NULL OR g.tgnewtable IS NOT NULL)
+    UNION ALL SELECT 'its key is being converted: CALL flakeid.convert(...) until it is done' FROM pg_trigger AS g
+        WHERE g.tgrelid = tab AND g.tgname = 'zzzz_flakeid_fill'
     UNION ALL SELECT format('trigger %I calls function %s, which role %I may not execute', g.tgname, g.tgfoid::regprocedure, my) FROM pg_trigger AS g
         WHERE g.tgrelid = tab AND NOT g.tgisinternal AND NOT has_function_privilege(my, g.tgfoid, 'EXECUTE')
     UNION ALL SELECT format('publication %I would publish partitions by their own names: ALTER PUBLICATION %1$I SET (publish_via_partition_root = true)', p.pubname)
@@ -1024,7 +1051,7 @@ COMMENT ON FUNCTION flakeid.comment_statements(oid, text, text) IS 'internal: a 
 -- What people call
 
 CREATE FUNCTION flakeid.partition_layout(tab regclass, layout text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 BEGIN
     IF layout IS NULL THEN
         layout := (SELECT p.layout FROM flakeid.partitioned AS p JOIN pg_class AS c ON c.oid = p.parent AND c.reltype = p.row_type WHERE p.parent = tab);

@@ -1,0 +1,127 @@
+# flakeid.convert(), and flakeid.partition(), beside others who change what they are about to write while they wait for their locks:
+# then they look again. SQL test convert says what it does; test/world/036_convert.pl kills it at random moments.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use FlakeTest;
+use IPC::Run qw(pump);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# A step waits for its locks for a fifth of deadlock_timeout: long enough to be seen.
+my $node = server('moving', 'flakeid.node = 1', 'max_connections = 30', 'autovacuum = off', 'autovacuum_naptime = 1s');
+$node->safe_psql('postgres', 'CREATE ROLE keeper LOGIN; CREATE ROLE reader; CREATE SCHEMA shop AUTHORIZATION keeper; ALTER ROLE keeper SET search_path = shop, public');
+my $patient = '-c deadlock_timeout=100s';
+
+sub sql { my ($sql) = @_; return scalar $node->safe_psql('postgres', $sql, extra_params => [ '-U', 'keeper' ]) }
+
+# A session of the owner that does what it is told and stays; another one that runs a call to its end.
+sub session
+{
+	my ($name) = @_;
+	local %ENV = $node->_get_env(PGAPPNAME => $name);
+	my ($in, $out, $err) = ('', '', '');
+	my $run = IPC::Run::start([ 'psql', '-XAtq', '-U', 'keeper', '-d', 'postgres' ], '<', \$in, '>', \$out, '2>', \$err);
+	return sub {
+		my ($sql) = @_;
+		if (!defined $sql) { $run->finish; return $err }
+		$out = '';
+		$in .= "$sql;\n\\echo said\n";
+		pump $run until $out =~ /said/;
+		return $err;
+	};
+}
+
+sub beside
+{
+	my ($name, $sql, $options) = @_;
+	local %ENV = $node->_get_env(PGAPPNAME => $name, PGOPTIONS => "-c client_min_messages=warning $options");
+	my $err = '';
+	# the timeout of locks is the server's, which a superuser sets
+	my $run = IPC::Run::start([ 'psql', '-XAtq', '-d', 'postgres', '-c', 'SET ROLE keeper', '-c', $sql ], '<', \undef, '>', \my $out, '2>', \$err);
+	return sub { $run->finish; return $err };
+}
+
+sub waits
+{
+	my ($name) = @_;
+	return $node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE application_name = '$name' AND NOT granted)");
+}
+
+# A view that is made anew, and whose rights are taken away, by somebody whom the swap waits for
+sql(q{CREATE TABLE orders (id bigserial PRIMARY KEY, item text); INSERT INTO orders (item) SELECT n FROM generate_series(1, 10) n;
+	CREATE VIEW items AS SELECT id, item FROM orders; GRANT SELECT ON items TO reader});
+my $other = session('other');
+$other->('BEGIN; SELECT FROM orders');
+my $call = beside('call', "CALL flakeid.convert('shop.orders')", $patient);
+waits('call');
+$other->('CREATE OR REPLACE VIEW items AS SELECT id, item, true AS new FROM orders; REVOKE SELECT ON items FROM reader; COMMIT');
+is($call->(), '', 'a view is replaced while the swap waits');
+is(sql('SELECT count(new) FROM items'), 10, 'it is the new one afterwards');
+is(sql("SELECT has_table_privilege('reader', 'items', 'SELECT')"), 'f', 'with the rights that it has now');
+like(sql("SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'orders'::regclass"), qr/flake_next/, 'and the column is converted');
+
+# A row that comes while the undo waits, whatever level of isolation is the default
+$other->(q{BEGIN; INSERT INTO orders (item) VALUES ('late')});
+$call = beside('call', "CALL flakeid.convert_undo('shop.orders')", "$patient -c default_transaction_isolation=serializable");
+waits('call');
+$other->('COMMIT');
+is($call->(), '', 'a row comes while the undo waits');
+is(sql(q{INSERT INTO orders (item) VALUES ('next') RETURNING id = (SELECT max(id) + 1 FROM orders)}), 't', 'the sequence goes on above it');
+
+# Two keys that a table refers to: the one that comes second waits for the first to end
+sql(q{CREATE TABLE a (id serial PRIMARY KEY); CREATE TABLE b (id serial PRIMARY KEY); CREATE TABLE pairs (a_id int REFERENCES a, b_id int REFERENCES b);
+	INSERT INTO a DEFAULT VALUES; INSERT INTO b DEFAULT VALUES; INSERT INTO pairs VALUES (1, 1)});
+$other->('BEGIN; SELECT FROM pairs');
+my @calls = map { beside("call $_", "CALL flakeid.convert('shop.$_')", $patient) } 'a', 'b';
+waits("call $_") for 'a', 'b';
+$other->('COMMIT');
+my @errors = map { $_->() } @calls;
+unlike(join('', @errors), qr/(?:ERROR(?!:  cannot convert table)|FATAL)/, 'two conversions of what one table refers to: none fails in another way than by refusing');
+sql("CALL flakeid.convert('shop.$_')") for 'a', 'b';
+is(sql('SELECT count(*) FROM pairs JOIN a ON a.id = a_id JOIN b ON b.id = b_id'), 1, 'and both are done');
+is(sql(q{SELECT string_agg(format_type(atttypid, NULL), ' ' ORDER BY attname) FROM pg_attribute WHERE attrelid = 'pairs'::regclass AND attname IN ('a_id', 'b_id')}), 'flake flake', 'with their references');
+
+# Beside partitioning
+sql(q{CREATE TABLE events (id bigserial PRIMARY KEY, what text); INSERT INTO events (what) SELECT n FROM generate_series(1, 100) n});
+$other->('BEGIN; SELECT FROM events');
+@calls = (beside('call c', "CALL flakeid.convert('shop.events')", $patient), beside('call p', "CALL flakeid.partition('shop.events', '1 month')", $patient));
+waits($_) for 'call c', 'call p';
+$other->('COMMIT');
+$_->() for @calls;
+$node->psql('postgres', "SET ROLE keeper; CALL flakeid.convert('shop.events')");
+sql("CALL flakeid.partition('shop.events', '1 month')");
+is(sql('SELECT count(*), count(DISTINCT what) FROM events'), '100|100', 'a table is converted and partitioned at once: its rows are there');
+is(sql("SELECT relkind FROM pg_class WHERE oid = 'events'::regclass"), 'p', 'it is partitioned');
+is(sql("SELECT count(*) FROM pg_constraint WHERE conname = 'flakeid_partition'"), 0, 'and nothing is left');
+
+# Two partitionings that wait for the same lock, in transactions that would see nothing of each other
+sql(q{CREATE TABLE twice (id flake PRIMARY KEY DEFAULT flake_next(), what text); INSERT INTO twice (what) SELECT n FROM generate_series(1, 100) n});
+$other->('BEGIN; SELECT FROM twice');
+@calls = map { beside("call $_", "CALL flakeid.partition('shop.twice', '1 month')", "$patient -c default_transaction_isolation=serializable") } 1, 2;
+waits("call $_") for 1, 2;
+$other->('COMMIT');
+$_->() for @calls;
+sql("CALL flakeid.partition('shop.twice', '1 month')");
+is(sql('SELECT count(*), count(DISTINCT what) FROM twice'), '100|100', 'a table is partitioned by two at once: its rows are there');
+is(sql("SELECT count(*) FILTER (WHERE relispartition) > 1, count(*) FILTER (WHERE relkind = 'p'), count(*) FILTER (WHERE relkind = 'r' AND NOT relispartition)
+	FROM pg_class WHERE relname ~ '^twice' AND relkind IN ('r', 'p')"), 't|1|0', 'it is partitioned once');
+
+# An autovacuum that would take hours gives way.
+$node->safe_psql('postgres', 'ALTER SYSTEM SET deadlock_timeout = 100; ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf()');
+sql(q{CREATE TABLE big (id serial PRIMARY KEY, word text); CREATE TABLE large (id flake PRIMARY KEY DEFAULT flake_next(), word text)});
+for my $table ('big', 'large')
+{
+	sql(qq{ALTER TABLE $table SET (autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1, autovacuum_vacuum_threshold = 10, autovacuum_vacuum_scale_factor = 0);
+		INSERT INTO $table (word) SELECT repeat('x', 500) FROM generate_series(1, 3000); DELETE FROM $table WHERE id < (SELECT max(id) FROM $table); INSERT INTO $table (word) VALUES ('y')});
+	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_stat_progress_vacuum WHERE relid = 'shop.$table'::regclass)") or die 'no autovacuum';
+}
+is(beside('call', "CALL flakeid.convert('shop.big')", '')->(), '', 'autovacuum gives way to a conversion');
+is(beside('call', "CALL flakeid.partition('shop.large', '1 month')", '')->(), '', 'and to a partitioning');
+
+$other->();
+$node->stop('fast');
+done_testing();
