@@ -428,6 +428,15 @@ CALL flakeid.convert('one');
 CREATE TABLE hidden (id bigserial PRIMARY KEY);
 ALTER TABLE hidden ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CALL flakeid.convert('hidden');
+-- Old rows that kept their ids get others only once the first old column is gone
+CREATE TABLE first (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
+INSERT INTO first DEFAULT VALUES;
+CALL flakeid.convert('first');
+CALL flakeid.convert('first', created_at => 'at');
+ALTER TABLE first DROP flakeid_old_id;
+CALL flakeid.convert('first', created_at => 'at');
+CALL flakeid.convert('first', created_at => 'at');
+SELECT flake_timestamp(id) = '2025-03-03 12:00Z' AS of_its_time FROM first;
 -- Partitioning waits for a conversion, old rows do not get a node that is in use
 CREATE TABLE posts (id bigserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
 INSERT INTO posts DEFAULT VALUES;

@@ -1775,7 +1775,8 @@ BEGIN
         END IF;
         SELECT i.memory INTO memory FROM flakeid.convert_intent(root, root_att, created_at, type, node, undo) i;
         IF state ? 'begun' AND undo
-           OR NOT undo AND EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attname = flakeid.convert_name('old', root_col)) THEN
+           OR NOT undo AND EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attname = flakeid.convert_name('old', root_col)
+                                     AND (created_at IS NULL OR flakeid.convert_memory(col_description(root, a.attnum)) ? 'map')) THEN
             state := state || '{"swapped": true}'; -- by another call
         END IF;
     END IF;
@@ -1897,7 +1898,7 @@ BEGIN
         END IF;
         RETURN state || jsonb_build_object('tries', coalesce((state ->> 'tries')::int4, 0) + 1, 'wait', 0.5 + random());
     END;
-    RAISE NOTICE '%: done; the longest lock lasted % ms%', tab, coalesce(state ->> 'longest', '0'), ', and writers waited up to ' || (state ->> 'writers') || ' ms';
+    RAISE NOTICE '%: done; the longest lock lasted % ms%', tab, coalesce(state ->> 'longest', '0'), coalesce(', and writers waited up to ' || (state ->> 'writers') || ' ms', '');
     FOR text IN SELECT format('ALTER TABLE %s DROP COLUMN %I;', a.attrelid::regclass, a.attname)
                 FROM flakeid.convert_columns(root, root_att, way, target) x JOIN pg_catalog.pg_attribute a ON a.attrelid = x.rel AND a.attname = x.old_col LOOP
         RAISE NOTICE 'Once you will not go back: %', text;

@@ -116,7 +116,7 @@ sql(q{CREATE TABLE big (id serial PRIMARY KEY, word text); CREATE TABLE large (i
 for my $table ('big', 'large')
 {
 	sql(qq{ALTER TABLE $table SET (autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1, autovacuum_vacuum_threshold = 10, autovacuum_vacuum_scale_factor = 0);
-		INSERT INTO $table (word) SELECT repeat('x', 500) FROM generate_series(1, 3000); DELETE FROM $table WHERE id < (SELECT max(id) FROM $table); INSERT INTO $table (word) VALUES ('y')});
+		INSERT INTO $table (word) SELECT repeat('x', 500) FROM generate_series(1, 15000); DELETE FROM $table WHERE id < (SELECT max(id) FROM $table); INSERT INTO $table (word) VALUES ('y')});
 	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_stat_progress_vacuum WHERE relid = 'shop.$table'::regclass)") or die 'no autovacuum';
 }
 is(beside('call', "CALL flakeid.convert('shop.big')", '')->(), '', 'autovacuum gives way to a conversion');
