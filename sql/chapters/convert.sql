@@ -219,21 +219,6 @@ COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'internal: the triggers 
 
 -- -- What stands round a column ---------------------------------------------------------------------
 
-CREATE FUNCTION flakeid.convert_grants(acl aclitem[], of_rel oid, of_col name) RETURNS SETOF text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('GRANT %s%s ON %s TO %s%s', privilege_type, CASE WHEN of_col IS NOT NULL THEN format(' (%I)', of_col) END, of_rel::regclass,
-                  CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
-                  CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END)
-    FROM aclexplode(acl)
-$$;
-COMMENT ON FUNCTION flakeid.convert_grants(aclitem[], oid, name) IS 'internal: statements that grant what an access list says';
-
-CREATE FUNCTION flakeid.convert_comment(kind text, name text, comment text) RETURNS SETOF text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('COMMENT ON %s %s IS %L', kind, name, comment) WHERE comment IS NOT NULL
-$$;
-COMMENT ON FUNCTION flakeid.convert_comment(text, text, text) IS 'internal: a statement that makes a comment, if there is one';
-
 CREATE FUNCTION flakeid.convert_views(rels oid[], atts int2[], OUT view oid, OUT depth int4) RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH RECURSIVE v AS (
@@ -268,50 +253,18 @@ BEGIN
               UNION SELECT e.grantee FROM pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) e
                     WHERE d.defaclrole = v.relowner AND d.defaclobjtype = 'r' AND e.grantee <> v.relowner) x
         HAVING count(*) > 0;
-    RETURN QUERY SELECT g FROM flakeid.convert_grants(v.relacl, view, NULL) g;
-    RETURN QUERY SELECT g FROM pg_catalog.pg_attribute a, flakeid.convert_grants(a.attacl, view, a.attname) g
-                 WHERE a.attrelid = view AND a.attacl IS NOT NULL;
+    RETURN QUERY SELECT flakeid.grant_statements(v.relacl, v.name, '');
+    RETURN QUERY SELECT flakeid.grant_statements(a.attacl, v.name, format('(%I)', a.attname)) FROM pg_catalog.pg_attribute a WHERE a.attrelid = view;
     RETURN QUERY SELECT format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT %s', v.name, a.attname, flakeid.convert_default(view, a.attnum))
                  FROM pg_catalog.pg_attribute a WHERE a.attrelid = view AND a.atthasdef;
     RETURN QUERY SELECT pg_get_triggerdef(t.oid) FROM pg_catalog.pg_trigger t WHERE t.tgrelid = view AND NOT t.tgisinternal;
     RETURN QUERY SELECT pg_get_ruledef(r.oid) FROM pg_catalog.pg_rewrite r WHERE r.ev_class = view AND r.rulename <> '_RETURN';
-    RETURN QUERY SELECT m FROM flakeid.convert_comment('VIEW', v.name, obj_description(view, 'pg_class')) m;
-    RETURN QUERY SELECT m FROM pg_catalog.pg_attribute a,
-                      flakeid.convert_comment('COLUMN', format('%s.%I', v.name, a.attname), col_description(view, a.attnum)) m
-                 WHERE a.attrelid = view AND a.attnum > 0;
+    RETURN QUERY SELECT unnest(flakeid.comment_statements(obj_description(view, 'pg_class'), 'VIEW ' || v.name));
+    RETURN QUERY SELECT unnest(flakeid.comment_statements(col_description(view, a.attnum), format('COLUMN %s.%I', v.name, a.attname)))
+                 FROM pg_catalog.pg_attribute a WHERE a.attrelid = view AND a.attnum > 0;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_view(oid) IS 'internal: statements that make a view as it is, with its grants, comments, triggers and rules';
-
-CREATE FUNCTION flakeid.convert_trigger(trigger oid) RETURNS SETOF text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT pg_get_triggerdef(t.oid) FROM pg_catalog.pg_trigger t WHERE t.oid = trigger
-    UNION ALL
-    SELECT format('ALTER TABLE %s %s TRIGGER %I', t.tgrelid::regclass,
-                  CASE t.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, t.tgname)
-    FROM pg_catalog.pg_trigger t WHERE t.oid = trigger AND t.tgenabled <> 'O'
-    UNION ALL
-    SELECT m FROM pg_catalog.pg_trigger t, flakeid.convert_comment('TRIGGER', format('%I ON %s', t.tgname, t.tgrelid::regclass),
-                                                        obj_description(t.oid, 'pg_trigger')) m
-    WHERE t.oid = trigger
-$$;
-COMMENT ON FUNCTION flakeid.convert_trigger(oid) IS 'internal: statements that make a trigger as it is';
-
-CREATE FUNCTION flakeid.convert_policy(policy oid) RETURNS SETOF text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s', p.polname, p.polrelid::regclass,
-                  CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
-                  CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
-                  (SELECT string_agg(CASE WHEN r = 0 THEN 'PUBLIC' ELSE r::regrole::text END, ', ') FROM unnest(p.polroles) AS r),
-                  ' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')',
-                  ' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')')
-    FROM pg_catalog.pg_policy p WHERE p.oid = policy
-    UNION ALL
-    SELECT m FROM pg_catalog.pg_policy p, flakeid.convert_comment('POLICY', format('%I ON %s', p.polname, p.polrelid::regclass),
-                                                                  obj_description(p.oid, 'pg_policy')) m
-    WHERE p.oid = policy
-$$;
-COMMENT ON FUNCTION flakeid.convert_policy(oid) IS 'internal: statements that make a policy as it is';
 
 -- Views, policies and triggers hold a column by its number and keep it from changing: they go, and come again.
 CREATE FUNCTION flakeid.convert_around(rels oid[], atts int2[], OUT before text, OUT after text[]) RETURNS SETOF record
@@ -322,10 +275,10 @@ CREATE FUNCTION flakeid.convert_around(rels oid[], atts int2[], OUT before text,
              JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
     ), it AS (
         SELECT format('DROP POLICY %I ON %s', p.polname, p.polrelid::regclass) AS before, 1000 AS rank, p.oid,
-               ARRAY(SELECT s FROM flakeid.convert_policy(p.oid) s) AS after
+               flakeid.policy_statements(p.oid) AS after
         FROM held h JOIN pg_catalog.pg_policy p ON h.classid = 'pg_policy'::regclass AND p.oid = h.objid
         UNION ALL
-        SELECT format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), 999, t.oid, ARRAY(SELECT s FROM flakeid.convert_trigger(t.oid) s)
+        SELECT format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), 999, t.oid, flakeid.trigger_statements(t.oid)
         FROM held h JOIN pg_catalog.pg_trigger t ON h.classid = 'pg_trigger'::regclass AND t.oid = h.objid
         WHERE NOT t.tgisinternal AND t.tgparentid = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
         UNION ALL
@@ -902,8 +855,7 @@ CREATE FUNCTION flakeid.convert_cast_columns(rels oid[], atts int2[]) RETURNS na
 $$;
 COMMENT ON FUNCTION flakeid.convert_cast_columns(oid[], int2[]) IS 'internal: the names that columns have in their tables, and in views of them';
 
-CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text)
-    RETURNS SETOF record
+CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, memory jsonb, OUT statements text[], OUT slow jsonb)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     home text := flakeid.convert_home();
@@ -923,9 +875,8 @@ DECLARE
     was jsonb; -- what an undo of this will need
     stay bool := way = 'kept' OR way = 'made';
     uncast name[];
+    statement text;
 BEGIN
-    lock := 'ACCESS EXCLUSIVE';
-    lasts := 'milliseconds';
     SELECT array_agg(DISTINCT x.rel) INTO rels FROM flakeid.convert_columns(root, root_att, way, target) x
     WHERE x.replaced OR x.retyped OR x.rel = root;
     SELECT array_agg(t.rel) FILTER (WHERE x.retyped OR x.replaced), array_agg(t.att) FILTER (WHERE x.retyped OR x.replaced),
@@ -933,13 +884,12 @@ BEGIN
     INTO changed, changed_atts, moved, moved_atts
     FROM flakeid.convert_columns(root, root_att, way, target) x, flakeid.convert_tree(x.rel, x.att) t;
 
-    statement := flakeid.convert_locks(rels);
-    RETURN NEXT;
+    statements := ARRAY[flakeid.convert_locks(rels)];
+    slow := '{}';
     around := '{}';
     uncast := CASE WHEN way = 'back' THEN flakeid.convert_cast_columns(changed, changed_atts) END;
     FOR r IN SELECT * FROM flakeid.convert_around(coalesce(changed, '{}'), coalesce(changed_atts, '{}')) LOOP
-        statement := r.before;
-        RETURN NEXT;
+        statements := statements || r.before;
         around := ARRAY(SELECT flakeid.convert_uncast(a, uncast) FROM unnest(r.after) AS a) || around;
     END LOOP;
 
@@ -953,25 +903,23 @@ BEGIN
                       JOIN pg_catalog.pg_class k ON k.oid = x.conrelid
                  WHERE x.coninhcount = 0 AND NOT starts_with(x.conname, 'flakeid_new_')
                  ORDER BY x.oid LOOP
-            statement := format('ALTER TABLE %s DROP CONSTRAINT %I', r.rel, r.conname);
-            RETURN NEXT;
+            statements := statements || format('ALTER TABLE %s DROP CONSTRAINT %I', r.rel, r.conname);
             -- Those that are to be validated tell it in their comments.
-            later := later || format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', r.rel, r.conname, flakeid.convert_uncast(r.def, uncast),
-                                     CASE WHEN r.relkind = 'r' OR r.contype = 'c' THEN ' NOT VALID' END);
-            later := later || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%I ON %s', r.conname, r.rel),
-                CASE WHEN r.relkind = 'r' OR r.contype = 'c' THEN format('flakeid %s', jsonb_strip_nulls(jsonb_build_object('comment', r.comment))) ELSE r.comment END) m);
+            statement := format('ALTER TABLE %s ADD CONSTRAINT %I %s', r.rel, r.conname, flakeid.convert_uncast(r.def, uncast));
+            IF r.relkind = 'r' OR r.contype = 'c' THEN
+                statement := statement || ' NOT VALID';
+                r.comment := format('flakeid %s', jsonb_strip_nulls(jsonb_build_object('comment', r.comment)));
+            ELSE
+                slow := slow || jsonb_build_object(statement, flakeid.convert_lasts((SELECT sum(pg_table_size(p.relid)) FROM pg_partition_tree(r.rel) p)::int8));
+            END IF;
+            later := later || statement || flakeid.comment_statements(r.comment, format('CONSTRAINT %I ON %s', r.conname, r.rel));
         END LOOP;
-        FOR r IN SELECT DISTINCT s.oid, s.stxname, s.stxnamespace::regnamespace AS nsp, s.stxstattarget, obj_description(s.oid, 'pg_statistic_ext') AS comment
+        FOR r IN SELECT DISTINCT s.oid, s.stxname, s.stxnamespace::regnamespace AS nsp
                  FROM unnest(moved, moved_atts) AS m (rel, att)
                       JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = m.rel AND d.refobjsubid = m.att
                       JOIN pg_catalog.pg_statistic_ext s ON d.classid = 'pg_statistic_ext'::regclass AND s.oid = d.objid LOOP
-            statement := format('DROP STATISTICS %s.%I', r.nsp, r.stxname);
-            RETURN NEXT;
-            later := later || pg_get_statisticsobjdef(r.oid);
-            IF r.stxstattarget >= 0 THEN
-                later := later || format('ALTER STATISTICS %s.%I SET STATISTICS %s', r.nsp, r.stxname, r.stxstattarget);
-            END IF;
-            later := later || ARRAY(SELECT m FROM flakeid.convert_comment('STATISTICS', format('%s.%I', r.nsp, r.stxname), r.comment) m);
+            statements := statements || format('DROP STATISTICS %s.%I', r.nsp, r.stxname);
+            later := later || flakeid.statistics_statements(r.oid);
         END LOOP;
 
         -- Indexes, first those of partitions, which stand ready under other names; then those that are made of them
@@ -980,9 +928,8 @@ BEGIN
                       LEFT JOIN pg_catalog.pg_constraint k ON k.conindid = x.idx AND k.contype IN ('p', 'u') AND k.conrelid = x.rel
                  ORDER BY NOT x.leaf, x.idx LOOP
             IF NOT r.attached THEN
-                statement := CASE WHEN r.con IS NOT NULL THEN format('ALTER TABLE %s DROP CONSTRAINT %I', r.tab, r.conname)
+                statements := statements || CASE WHEN r.con IS NOT NULL THEN format('ALTER TABLE %s DROP CONSTRAINT %I', r.tab, r.conname)
                                   ELSE format('DROP INDEX %s', r.idx::regclass) END;
-                RETURN NEXT;
             END IF;
             IF r.leaf THEN
                 keys := keys || format('ALTER INDEX %s.%I RENAME TO %I', r.nsp, flakeid.convert_name('new', r.name), r.name);
@@ -1001,8 +948,8 @@ BEGIN
                                      ELSE replace(pg_get_indexdef(r.idx), ' ON ONLY ', ' ON ') END;
             END IF;
             IF r.leaf OR NOT r.attached THEN
-                keys := keys || ARRAY(SELECT m FROM flakeid.convert_comment('INDEX', format('%s.%I', r.nsp, r.name), obj_description(r.idx, 'pg_class')) m);
-                keys := keys || ARRAY(SELECT m FROM flakeid.convert_comment('CONSTRAINT', format('%s ON %s', quote_ident(r.conname), r.tab), obj_description(r.con, 'pg_constraint')) m);
+                keys := keys || flakeid.comment_statements(obj_description(r.idx, 'pg_class'), format('INDEX %s.%I', r.nsp, r.name))
+                             || flakeid.comment_statements(obj_description(r.con, 'pg_constraint'), format('CONSTRAINT %s ON %s', quote_ident(r.conname), r.tab));
             END IF;
             IF r.clustered THEN
                 keys := keys || format('ALTER TABLE %s CLUSTER ON %I', r.tab, r.name);
@@ -1011,11 +958,10 @@ BEGIN
                 keys := keys || format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', r.tab, r.name);
             END IF;
         END LOOP;
-        RETURN QUERY SELECT format('DROP TRIGGER %I ON %s', f.trigger, f.rel::regclass), convert_swap.lock, convert_swap.lasts
-                     FROM flakeid.convert_fills(root, root_att) f;
-        RETURN QUERY SELECT format('DROP FUNCTION %s', f.func::regprocedure), convert_swap.lock, convert_swap.lasts
-                     FROM flakeid.convert_fills(root, root_att) f;
-
+        statements := statements || ARRAY(SELECT format('DROP TRIGGER %I ON %s', f.trigger, f.rel::regclass)
+                     FROM flakeid.convert_fills(root, root_att) f);
+        statements := statements || ARRAY(SELECT format('DROP FUNCTION %s', f.func::regprocedure)
+                     FROM flakeid.convert_fills(root, root_att) f);
     END IF;
 
     -- Columns of eight bytes
@@ -1023,33 +969,29 @@ BEGIN
     IF NOT c.replaced THEN
         IF restores THEN
             IF flakeid.convert_is_made(root, root_att) THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', root::regclass, c.col);
-                RETURN NEXT;
+                statements := statements || format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', root::regclass, c.col);
             END IF;
         ELSIF NOT flakeid.convert_is_made(root, root_att) THEN
-            RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k;
+            statements := statements || ARRAY(SELECT k FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k);
         END IF;
     END IF;
     FOR r IN SELECT x.* FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.retyped LOOP
         statement := format('ALTER TABLE %s ALTER COLUMN %I TYPE %s', r.rel::regclass, r.col, target);
         -- What has an expression over the column is made anew, and what is checked with it is checked again.
-        lasts := flakeid.convert_lasts((
+        slow := slow || jsonb_build_object(statement, flakeid.convert_lasts((
             SELECT sum(pg_table_size(t.rel) * (SELECT count(DISTINCT d.objid) FROM pg_catalog.pg_depend d
                     LEFT JOIN pg_catalog.pg_index x ON d.classid = 'pg_class'::regclass AND x.indexrelid = d.objid
                     LEFT JOIN pg_catalog.pg_constraint k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
                     WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att
                       AND (x.indexprs IS NOT NULL OR x.indpred IS NOT NULL OR k.contype = 'c')))
-            FROM flakeid.convert_tree(r.rel, r.att) t WHERE t.leaf)::int8);
-        RETURN NEXT;
+            FROM flakeid.convert_tree(r.rel, r.att) t WHERE t.leaf)::int8));
+        statements := statements || statement;
     END LOOP;
-    lasts := 'milliseconds';
     IF NOT c.replaced THEN
         IF NOT restores AND NOT flakeid.convert_is_made(root, root_att) THEN
-            statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, c.col, home);
-            RETURN NEXT;
+            statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, c.col, home);
         ELSIF restores AND flakeid.convert_is_made(root, root_att) THEN
-            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
-                FROM flakeid.convert_give_sequence(root, root_att, c.col, flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), true) g;
+            statements := statements || ARRAY(SELECT g FROM flakeid.convert_give_sequence(root, root_att, c.col, flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), true) g);
         END IF;
     END IF;
 
@@ -1064,82 +1006,67 @@ BEGIN
                 was := jsonb_strip_nulls(jsonb_build_object('column', c.col, 'default', c.def, 'identity', nullif(c.attidentity, ''), 'type', c.typ::text,
                                                             'map', CASE WHEN way = 'made' THEN memory ->> 'map' END));
                 IF c.typ <> 'uuid'::regtype AND flakeid.convert_is_made(root, root_att) IS NOT TRUE THEN
-                    RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k;
+                    statements := statements || ARRAY(SELECT k FROM flakeid.convert_keep_sequence(root, root_att, way = 'kept') k);
                 ELSIF c.def IS NOT NULL THEN
-                    statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', c.tab, c.col);
-                    RETURN NEXT;
+                    statements := statements || format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', c.tab, c.col);
                 END IF;
             ELSIF c.def IS NOT NULL THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', c.tab, c.col);
-                RETURN NEXT;
+                statements := statements || format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', c.tab, c.col);
             END IF;
             IF c.attnotnull THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', c.tab, c.col);
-                RETURN NEXT;
+                statements := statements || format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', c.tab, c.col);
             END IF;
-            statement := format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.col, c.old_col);
-            RETURN NEXT;
-            statement := format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.new_col, c.col);
-            RETURN NEXT;
+            statements := statements || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.col, c.old_col);
+            statements := statements || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.new_col, c.col);
             IF c.attnotnull THEN
                 statement := format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.tab, c.col);
-                lasts := CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.rel AND k.conname = flakeid.convert_name('null', c.col) AND k.convalidated)
-                         OR NOT flakeid.convert_defers(c.via, way) THEN 'milliseconds' ELSE flakeid.convert_lasts(pg_table_size(c.rel)) END;
-                RETURN NEXT;
-                lasts := 'milliseconds';
-                RETURN QUERY SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', c.tab, k.conname), convert_swap.lock, convert_swap.lasts
-                             FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.rel AND k.conname = flakeid.convert_name('null', c.col);
+                statements := statements || statement
+                    || ARRAY(SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', c.tab, k.conname)
+                             FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.rel AND k.conname = flakeid.convert_name('null', c.col));
+                IF flakeid.convert_defers(c.via, way) THEN
+                    slow := slow || jsonb_build_object(statement, flakeid.convert_lasts(pg_table_size(c.rel)));
+                END IF;
             END IF;
             IF c.attstattarget >= 0 THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', c.tab, c.col, c.attstattarget);
-                RETURN NEXT;
+                statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', c.tab, c.col, c.attstattarget);
             END IF;
             -- The server keeps options of its own there too, which are not for copying.
-            RETURN QUERY SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', c.tab, c.col, o), convert_swap.lock, convert_swap.lasts
-                         FROM unnest(c.attoptions) AS o WHERE starts_with(o, 'n_distinct');
-            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts FROM flakeid.convert_grants(c.attacl, c.rel, c.col) g;
+            statements := statements || ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', c.tab, c.col, o)
+                         FROM unnest(c.attoptions) AS o WHERE starts_with(o, 'n_distinct'));
+            statements := statements || ARRAY(SELECT flakeid.grant_statements(c.attacl, c.tab::text, format('(%I)', c.col)));
             IF c.comment IS NOT NULL OR way = 'back' THEN
-                statement := format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.col, c.comment);
-                RETURN NEXT;
+                statements := statements || format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.col, c.comment);
             END IF;
             IF flakeid.convert_sequence(c.rel, c.att) IS NOT NULL THEN
-                statement := format('ALTER SEQUENCE %s OWNED BY %s.%I', flakeid.convert_sequence(c.rel, c.att)::regclass, c.tab, c.col);
-                RETURN NEXT;
+                statements := statements || format('ALTER SEQUENCE %s OWNED BY %s.%I', flakeid.convert_sequence(c.rel, c.att)::regclass, c.tab, c.col);
             ELSIF was IS NOT NULL AND c.typ <> 'uuid'::regtype THEN
-                statement := format('ALTER SEQUENCE %s.%I OWNED BY %s.%I', (SELECT k.relnamespace::regnamespace FROM pg_catalog.pg_class k WHERE k.oid = c.rel),
+                statements := statements || format('ALTER SEQUENCE %s.%I OWNED BY %s.%I', (SELECT k.relnamespace::regnamespace FROM pg_catalog.pg_class k WHERE k.oid = c.rel),
                     (SELECT k.relname || '_' || c.col || '_flakeid_seq' FROM pg_catalog.pg_class k WHERE k.oid = c.rel)::name, c.tab, c.col);
-                RETURN NEXT;
             END IF;
             IF was IS NOT NULL THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', c.tab, c.col, home);
-                RETURN NEXT;
+                statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', c.tab, c.col, home);
             ELSIF c.def IS NOT NULL AND NOT (c.rel = root AND c.att = root_att) THEN
-                statement := format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', c.tab, c.col, c.def);
-                RETURN NEXT;
+                statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', c.tab, c.col, c.def);
             END IF;
             IF stay THEN
-                statement := format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.old_col, format('flakeid %s', coalesce(was, '{}')));
-                RETURN NEXT;
+                statements := statements || format('COMMENT ON COLUMN %s.%I IS %L', c.tab, c.old_col, format('flakeid %s', coalesce(was, '{}')));
             ELSE
-                statement := format('ALTER TABLE %s DROP COLUMN %I', c.tab, c.old_col);
                 -- after what belonged to it has gone over
-                later := later || statement;
+                later := later || format('ALTER TABLE %s DROP COLUMN %I', c.tab, c.old_col);
             END IF;
         END LOOP;
         IF way = 'back' AND NOT memory ? 'fresh' THEN
-            RETURN QUERY SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, flakeid.convert_column_name(root, root_att), home), convert_swap.lock, convert_swap.lasts;
+            statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', root::regclass, flakeid.convert_column_name(root, root_att), home);
         ELSIF way = 'back' THEN
-            RETURN QUERY SELECT g, convert_swap.lock, convert_swap.lasts
-                FROM flakeid.convert_give_sequence(root, root_att, flakeid.convert_column_name(root, root_att),
-                    coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), memory -> 'was'), false) g;
+            statements := statements || ARRAY(SELECT g FROM flakeid.convert_give_sequence(root, root_att, flakeid.convert_column_name(root, root_att),
+                    coalesce(flakeid.convert_memory(obj_description(flakeid.convert_sequence(root, root_att), 'pg_class')), memory -> 'was'), false) g);
         END IF;
         IF way = 'back' THEN
-            RETURN QUERY SELECT format('DROP TABLE %s', m.map), convert_swap.lock, convert_swap.lasts
-                FROM (SELECT to_regclass(memory #>> '{was,map}') AS map) m WHERE flakeid.convert_memory(obj_description(m.map, 'pg_class')) ? 'table';
+            statements := statements || ARRAY(SELECT format('DROP TABLE %s', m.map)
+                FROM (SELECT to_regclass(memory #>> '{was,map}') AS map) m WHERE flakeid.convert_memory(obj_description(m.map, 'pg_class')) ? 'table');
         END IF;
-        RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(keys || later) AS k;
     END IF;
-    RETURN QUERY SELECT k, convert_swap.lock, convert_swap.lasts FROM unnest(around) AS k;
+    statements := statements || keys || later || around;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_swap(oid, int2, jsonb) IS 'internal: the statements of the one short lock';
@@ -1190,8 +1117,7 @@ CREATE FUNCTION flakeid.convert_lookup(rel oid, att int2, via oid, referring tex
 $$;
 COMMENT ON FUNCTION flakeid.convert_lookup(oid, int2, oid, text) IS 'internal: a query for the new id of the row that a row refers to';
 
-CREATE FUNCTION flakeid.convert_begin(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text)
-    RETURNS SETOF record
+CREATE FUNCTION flakeid.convert_begin(root oid, root_att int2, memory jsonb, OUT statements text[])
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     way text := memory ->> 'way';
@@ -1203,15 +1129,10 @@ DECLARE
     missing text;
     name text;
 BEGIN
-    lock := 'ACCESS EXCLUSIVE';
-    lasts := 'milliseconds';
-    SELECT flakeid.convert_locks(array_agg(DISTINCT x.rel)) INTO statement FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced;
-    RETURN NEXT;
+    statements := ARRAY[flakeid.convert_locks(ARRAY(SELECT DISTINCT x.rel FROM flakeid.convert_columns(root, root_att, way, target) x WHERE x.replaced))];
     IF memory ? 'map' THEN
-        statement := format('CREATE TABLE %s (old_id %s PRIMARY KEY, new_id %s NOT NULL)', memory ->> 'map', memory ->> 'from', target);
-        RETURN NEXT;
-        statement := format('COMMENT ON TABLE %s IS %L', memory ->> 'map', format('flakeid %s', jsonb_build_object('table', memory -> 'table', 'node', memory -> 'node')));
-        RETURN NEXT;
+        statements := statements || format('CREATE TABLE %s (old_id %s PRIMARY KEY, new_id %s NOT NULL)', memory ->> 'map', memory ->> 'from', target);
+        statements := statements || format('COMMENT ON TABLE %s IS %L', memory ->> 'map', format('flakeid %s', jsonb_build_object('table', memory -> 'table', 'node', memory -> 'node')));
     END IF;
     FOR t IN SELECT x.rel, x.rel::regclass AS tab, k.relnamespace::regnamespace AS nsp FROM flakeid.convert_columns(root, root_att, way, target) x
              JOIN pg_catalog.pg_class k ON k.oid = x.rel WHERE x.replaced
@@ -1222,19 +1143,15 @@ BEGIN
         FOR c IN SELECT x.*, x.rel = root AND x.att = root_att AS is_root FROM flakeid.convert_columns(root, root_att, way, target) x
                  WHERE x.rel = t.rel AND x.replaced LOOP
             IF c.is_root AND way = 'back' THEN
-                statement := format('ALTER TABLE %s RENAME COLUMN %I TO %I', t.tab, c.old_col, c.new_col);
-                RETURN NEXT;
+                statements := statements || format('ALTER TABLE %s RENAME COLUMN %I TO %I', t.tab, c.old_col, c.new_col);
             ELSE
-                statement := format('ALTER TABLE %s ADD COLUMN %I %s', t.tab, c.new_col,
+                statements := statements || format('ALTER TABLE %s%s ADD COLUMN %I %s', t.tab,
+                    CASE WHEN way = 'back' AND c.old_att IS NOT NULL THEN format(' DROP COLUMN %I,', c.old_col) END, c.new_col,
                     CASE WHEN way = 'back' AND c.old_att IS NOT NULL
                          THEN (SELECT a.atttypid::regtype::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.rel AND a.attnum = c.old_att)
                          -- what was changed in place had eight bytes before
                          WHEN way = 'back' AND target IN ('int2'::regtype, 'int4'::regtype) AND NOT c.is_root THEN 'bigint'
                          ELSE target::text END);
-                IF way = 'back' AND c.old_att IS NOT NULL THEN
-                    statement := format('ALTER TABLE %s DROP COLUMN %I, ADD COLUMN %s', t.tab, c.old_col, substr(statement, strpos(statement, 'ADD COLUMN ') + 11));
-                END IF;
-                RETURN NEXT;
             END IF;
             IF way = 'kept' THEN
                 fill := fill || format(E'\n    NEW.%I := NEW.%I;', c.new_col, c.col);
@@ -1266,20 +1183,15 @@ BEGIN
         END LOOP;
         FOR c IN SELECT * FROM (VALUES ('fill', fill, 'NEW'), ('late', late, 'NULL')) AS f (kind, body, result) WHERE body <> '' LOOP
             name := format('%s.%I', t.nsp, 'flakeid_' || c.kind || '_' || t.rel);
-            statement := format(E'CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $flakeid$\nBEGIN%s\n    RETURN %s;\nEND\n$flakeid$',
+            statements := statements || format(E'CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $flakeid$\nBEGIN%s\n    RETURN %s;\nEND\n$flakeid$',
                 name, c.body, c.result);
-            RETURN NEXT;
-            statement := format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', name);
-            RETURN NEXT;
-            statement := format('COMMENT ON FUNCTION %s() IS %L', name, format('flakeid %s', jsonb_strip_nulls(memory)));
-            RETURN NEXT;
-            statement := CASE c.kind
+            statements := statements || format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', name);
+            statements := statements || format('COMMENT ON FUNCTION %s() IS %L', name, format('flakeid %s', jsonb_strip_nulls(memory)));
+            statements := statements || CASE c.kind
                 WHEN 'fill' THEN format('CREATE TRIGGER zzzz_flakeid_fill BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()', t.tab, name)
                 ELSE format('CREATE CONSTRAINT TRIGGER zzzz_flakeid_late AFTER INSERT OR UPDATE ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (%s) EXECUTE FUNCTION %s()',
                             t.tab, missing, name) END;
-            RETURN NEXT;
-            statement := format('ALTER TABLE %s ENABLE ALWAYS TRIGGER zzzz_flakeid_%s', t.tab, c.kind);
-            RETURN NEXT;
+            statements := statements || format('ALTER TABLE %s ENABLE ALWAYS TRIGGER zzzz_flakeid_%s', t.tab, c.kind);
         END LOOP;
     END LOOP;
 END
@@ -1380,7 +1292,7 @@ DECLARE
     locked timestamptz;
 BEGIN
     BEGIN
-        EXECUTE format('SELECT array_agg(s.statement) FROM flakeid.%I($1, $2, $3) s', 'convert_' || kind) INTO statements USING root, root_att, memory;
+        EXECUTE format('SELECT s.statements FROM flakeid.%I($1, $2, $3) s', 'convert_' || kind) INTO statements USING root, root_att, memory;
         RAISE EXCEPTION USING ERRCODE = 'FL000'; -- gives back the locks on what was read: nothing is held while this waits
     EXCEPTION WHEN SQLSTATE 'FL000' THEN
         locked := flakeid.partition_lock(flakeid.convert_all_of(rels), 'ACCESS EXCLUSIVE');
@@ -1561,21 +1473,19 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_validate(oid, int2) IS 'internal: the statements that validate the next constraint which was made again';
 
 -- Before anything has changed places, an undo takes the new columns away, and all that hangs on them.
-CREATE FUNCTION flakeid.convert_drop(root oid, root_att int2, memory jsonb, OUT statement text, OUT lock text, OUT lasts text) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN QUERY
-        SELECT flakeid.convert_locks(array_agg(DISTINCT f.rel)), 'ACCESS EXCLUSIVE', 'milliseconds' FROM flakeid.convert_fills(root, root_att) f
+CREATE FUNCTION flakeid.convert_drop(root oid, root_att int2, memory jsonb, OUT statements text[])
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(s) FROM (
+        SELECT flakeid.convert_locks(array_agg(DISTINCT f.rel)) AS s FROM flakeid.convert_fills(root, root_att) f
         UNION ALL
-        SELECT format('DROP TRIGGER %I ON %s', f.trigger, f.rel::regclass), 'ACCESS EXCLUSIVE', 'milliseconds' FROM flakeid.convert_fills(root, root_att) f
+        SELECT format('DROP TRIGGER %I ON %s', f.trigger, f.rel::regclass) FROM flakeid.convert_fills(root, root_att) f
         UNION ALL
-        SELECT format('DROP FUNCTION %s', f.func::regprocedure), 'ACCESS EXCLUSIVE', 'milliseconds' FROM flakeid.convert_fills(root, root_att) f
+        SELECT format('DROP FUNCTION %s', f.func::regprocedure) FROM flakeid.convert_fills(root, root_att) f
         UNION ALL
-        SELECT format('ALTER TABLE %s DROP COLUMN %I', a.attrelid::regclass, a.attname), 'ACCESS EXCLUSIVE', 'milliseconds'
+        SELECT format('ALTER TABLE %s DROP COLUMN %I', a.attrelid::regclass, a.attname)
         FROM pg_catalog.pg_attribute a WHERE starts_with(a.attname::text, 'flakeid_new_') AND NOT a.attisdropped AND a.attrelid IN (SELECT f.rel FROM flakeid.convert_fills(root, root_att) f)
         UNION ALL
-        SELECT format('DROP TABLE %s', m.map), 'ACCESS EXCLUSIVE', 'milliseconds' FROM (SELECT to_regclass(memory ->> 'map') AS map) m WHERE m.map IS NOT NULL;
-END
+        SELECT format('DROP TABLE %s', m.map) FROM (SELECT to_regclass(memory ->> 'map') AS map) m WHERE m.map IS NOT NULL) x
 $$;
 COMMENT ON FUNCTION flakeid.convert_drop(oid, int2, jsonb) IS 'internal: the statements that take a conversion back before its swap';
 
@@ -1965,7 +1875,7 @@ DECLARE
     memory jsonb;
     way text;
     target regtype;
-    bytes int8;
+    swap record;
     x record;
 BEGIN
     step := 0;
@@ -1979,7 +1889,7 @@ BEGIN
     END LOOP;
     IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced) THEN
         step := step + 1;
-        RETURN QUERY SELECT convert_plan.step, b.statement, b.lock, b.lasts FROM flakeid.convert_begin(root, root_att, memory) b;
+        RETURN QUERY SELECT convert_plan.step, b, 'ACCESS EXCLUSIVE', 'milliseconds' FROM unnest(flakeid.convert_begin(root, root_att, memory)) b;
         IF memory ? 'map' THEN
             step := step + 1;
             statement := format('INSERT INTO %s SELECT ... FROM %s', memory ->> 'map', tab);
@@ -2028,11 +1938,12 @@ BEGIN
         END LOOP;
     END IF;
     step := step + 1;
-    RETURN QUERY SELECT convert_plan.step, s.statement, s.lock, s.lasts FROM flakeid.convert_swap(root, root_att, memory) s;
+    SELECT * INTO swap FROM flakeid.convert_swap(root, root_att, memory);
+    RETURN QUERY SELECT convert_plan.step, s, 'ACCESS EXCLUSIVE', coalesce(swap.slow ->> s, 'milliseconds') FROM unnest(swap.statements) s;
     step := step + 1;
-    FOR statement, lasts IN SELECT regexp_replace(s.statement, '^(ALTER TABLE .*) ADD CONSTRAINT (".*?"|\S+) .* NOT VALID$', '\1 VALIDATE CONSTRAINT \2'),
-                                   flakeid.convert_lasts(pg_table_size((regexp_match(s.statement, '^ALTER TABLE (.*?) ADD CONSTRAINT'))[1]::regclass))
-                            FROM flakeid.convert_swap(root, root_att, memory) s WHERE s.statement LIKE 'ALTER TABLE % NOT VALID' LOOP
+    FOR statement, lasts IN SELECT regexp_replace(s, '^(ALTER TABLE .*) ADD CONSTRAINT (".*?"|\S+) .* NOT VALID$', '\1 VALIDATE CONSTRAINT \2'),
+                                   flakeid.convert_lasts(pg_table_size((regexp_match(s, '^ALTER TABLE (.*?) ADD CONSTRAINT'))[1]::regclass))
+                            FROM unnest(swap.statements) s WHERE s LIKE 'ALTER TABLE % NOT VALID' LOOP
         lock := 'SHARE UPDATE EXCLUSIVE';
         RETURN NEXT;
     END LOOP;

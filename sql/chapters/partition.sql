@@ -851,16 +851,60 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_fence(regclass, int8) IS 'internal: a step: adds the constraint that holds what will be the first partition, or removes it';
 
--- Statements that give object `sql` the rights of `acl`, after whatever default privileges gave it.
+-- Statements that make anew what stands round a table, in SQL. Those who convert a key write them too.
+
 CREATE FUNCTION flakeid.grant_statements(acl aclitem[], sql text, columns text) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN QUERY SELECT format('GRANT %s %s ON %s TO %s%s', a.privilege_type, columns, sql,
+    RETURN QUERY SELECT format('GRANT %s ON %s TO %s%s', concat_ws(' ', a.privilege_type, nullif(columns, '')), sql,
             CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' END)
-        FROM (SELECT e.privilege_type, e.grantee, bool_or(e.is_grantable) AS is_grantable FROM aclexplode(acl) AS e GROUP BY 1, 2) AS a;
+        FROM (SELECT e.privilege_type, e.grantee, bool_or(e.is_grantable) AS is_grantable FROM aclexplode(acl) AS e GROUP BY 1, 2) AS a ORDER BY a.grantee, a.privilege_type;
 END
 $$;
-COMMENT ON FUNCTION flakeid.grant_statements(aclitem[], text, text) IS 'internal: grants, in SQL';
+COMMENT ON FUNCTION flakeid.grant_statements(aclitem[], text, text) IS 'internal: the rights of an access list, in SQL';
+
+CREATE FUNCTION flakeid.comment_statements(comment text, sql text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE WHEN comment IS NULL THEN '{}' ELSE ARRAY[format('COMMENT ON %s IS %L', sql, comment)] END;
+END;
+COMMENT ON FUNCTION flakeid.comment_statements(text, text) IS 'internal: a comment, if there is one, in SQL';
+
+CREATE FUNCTION flakeid.policy_statements(policy oid) RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s', p.polname, p.polrelid::regclass,
+            CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+            CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+            (SELECT string_agg(CASE r WHEN 0 THEN 'PUBLIC' ELSE r::regrole::text END, ', ') FROM unnest(p.polroles) AS r),
+            ' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')', ' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')')
+        || flakeid.comment_statements(obj_description(p.oid, 'pg_policy'), format('POLICY %I ON %s', p.polname, p.polrelid::regclass))
+        FROM pg_policy AS p WHERE p.oid = policy);
+END
+$$;
+COMMENT ON FUNCTION flakeid.policy_statements(oid) IS 'internal: a policy, in SQL';
+
+CREATE FUNCTION flakeid.trigger_statements(trigger oid) RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT pg_get_triggerdef(g.oid)
+        || CASE WHEN g.tgenabled = 'O' THEN '{}' ELSE ARRAY[format('ALTER TABLE %s %s TRIGGER %I', g.tgrelid::regclass,
+            CASE g.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, g.tgname)] END
+        || flakeid.comment_statements(obj_description(g.oid, 'pg_trigger'), format('TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass))
+        FROM pg_trigger AS g WHERE g.oid = trigger);
+END
+$$;
+COMMENT ON FUNCTION flakeid.trigger_statements(oid) IS 'internal: a trigger, in SQL';
+
+CREATE FUNCTION flakeid.statistics_statements(statistics oid) RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT pg_get_statisticsobjdef(s.oid)
+        || CASE WHEN s.stxstattarget >= 0 THEN ARRAY[format('ALTER STATISTICS %s.%I SET STATISTICS %s', s.stxnamespace::regnamespace, s.stxname, s.stxstattarget)] ELSE '{}' END
+        || flakeid.comment_statements(obj_description(s.oid, 'pg_statistic_ext'), format('STATISTICS %s.%I', s.stxnamespace::regnamespace, s.stxname))
+        FROM pg_statistic_ext AS s WHERE s.oid = statistics);
+END
+$$;
+COMMENT ON FUNCTION flakeid.statistics_statements(oid) IS 'internal: extended statistics, in SQL';
 
 CREATE FUNCTION flakeid.partition_swap(tab regclass, every interval, ahead int4, keep interval, layout text, drop_old bool,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
@@ -938,14 +982,8 @@ BEGIN
     IF c.relforcerowsecurity THEN
         after := after || format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', whole);
     END IF;
-    FOR i IN SELECT p.*, (SELECT string_agg(CASE r WHEN 0 THEN 'PUBLIC' ELSE r::regrole::text END, ', ') FROM unnest(p.polroles) AS r) AS roles
-        FROM pg_policy AS p WHERE p.polrelid = tab
-    LOOP
-        after := after || format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s', i.polname, whole,
-            CASE WHEN i.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
-            CASE i.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END, i.roles,
-            ' USING (' || pg_get_expr(i.polqual, tab) || ')', ' WITH CHECK (' || pg_get_expr(i.polwithcheck, tab) || ')');
-        after := after || flakeid.comment_statements(i.oid, 'pg_policy', format('POLICY %I ON %s', i.polname, whole));
+    FOR i IN SELECT p.oid FROM pg_policy AS p WHERE p.polrelid = tab LOOP
+        after := after || flakeid.policy_statements(i.oid);
     END LOOP;
     -- indexes, whose names the new table's take, and constraints
     FOR i IN SELECT r.oid, r.relname, r.reloptions, x.indisreplident, k.oid AS con, k.conname, pg_get_indexdef(r.oid) AS def, pg_get_constraintdef(k.oid) AS condef,
@@ -957,12 +995,12 @@ BEGIN
             THEN flakeid.free_name(c.relnamespace, first, substr(i.relname, length(c.relname) + 1)) ELSE flakeid.free_name(c.relnamespace, i.relname, '_before') END);
         after := after || format('SELECT pg_catalog.set_config(''default_tablespace'', %L, true)', coalesce(i.space, ''));
         IF i.con IS NULL THEN
-            after := after || i.def || flakeid.comment_statements(i.oid, 'pg_class', format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname));
+            after := after || i.def || flakeid.comment_statements(obj_description(i.oid, 'pg_class'), format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname));
         ELSE
             options := ' WITH (' || flakeid.option_list(i.reloptions, '') || ')';
             after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname,
                     regexp_replace(i.condef, '( DEFERRABLE.*| INITIALLY.*)?$', replace(coalesce(options, ''), '\', '\\') || '\1'))
-                || flakeid.comment_statements(i.con, 'pg_constraint', format('CONSTRAINT %I ON %s', i.conname, whole));
+                || flakeid.comment_statements(obj_description(i.con, 'pg_constraint'), format('CONSTRAINT %I ON %s', i.conname, whole));
         END IF;
         IF i.indisreplident THEN
             after := after || format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', whole, i.relname);
@@ -974,26 +1012,19 @@ BEGIN
     END IF;
     FOR i IN SELECT k.oid, k.conname, pg_get_constraintdef(k.oid) AS def FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'f' ORDER BY k.conname LOOP
         after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname, i.def)
-            || flakeid.comment_statements(i.oid, 'pg_constraint', format('CONSTRAINT %I ON %s', i.conname, whole));
+            || flakeid.comment_statements(obj_description(i.oid, 'pg_constraint'), format('CONSTRAINT %I ON %s', i.conname, whole));
     END LOOP;
     -- extended statistics
-    FOR i IN SELECT s.*, s.stxnamespace::regnamespace::text AS schema, pg_get_statisticsobjdef(s.oid) AS def FROM pg_statistic_ext AS s WHERE s.stxrelid = tab LOOP
+    FOR i IN SELECT s.oid, s.stxname, s.stxnamespace::regnamespace AS schema FROM pg_statistic_ext AS s WHERE s.stxrelid = tab LOOP
         before := before || format('ALTER STATISTICS %s.%I RENAME TO %I', i.schema, i.stxname, left(i.stxname, 50) || '_before');
-        after := after || i.def || flakeid.comment_statements(i.oid, 'pg_statistic_ext', format('STATISTICS %s.%I', i.schema, i.stxname));
-        IF i.stxstattarget >= 0 THEN
-            after := after || format('ALTER STATISTICS %s.%I SET STATISTICS %s', i.schema, i.stxname, i.stxstattarget);
-        END IF;
+        after := after || flakeid.statistics_statements(i.oid);
     END LOOP;
     -- triggers: attaching gives the partition those for each row anew
-    FOR i IN SELECT g.oid, g.tgname, g.tgenabled, pg_get_triggerdef(g.oid) AS def FROM pg_trigger AS g WHERE g.tgrelid = tab AND NOT g.tgisinternal ORDER BY g.tgname LOOP
+    FOR i IN SELECT g.oid, g.tgname FROM pg_trigger AS g WHERE g.tgrelid = tab AND NOT g.tgisinternal ORDER BY g.tgname LOOP
         before := before || format('DROP TRIGGER %I ON %s', i.tgname, tab);
-        after := after || i.def || flakeid.comment_statements(i.oid, 'pg_trigger', format('TRIGGER %I ON %s', i.tgname, whole));
-        IF i.tgenabled <> 'O' THEN
-            after := after || format('ALTER TABLE %s %s TRIGGER %I', whole,
-                CASE i.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, i.tgname);
-        END IF;
+        after := after || flakeid.trigger_statements(i.oid);
     END LOOP;
-    after := after || flakeid.comment_statements(tab, 'pg_class', 'TABLE ' || whole);
+    after := after || flakeid.comment_statements(obj_description(tab, 'pg_class'), 'TABLE ' || whole);
     -- the table becomes the first partition
     after := after || format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (MINVALUE) TO (%s)', whole, first_table, flakeid.bound_literal(bound, type))
         || format('ALTER TABLE %s DROP CONSTRAINT flakeid_partition', first_table);
@@ -1003,7 +1034,7 @@ BEGIN
     LOOP
         before := before || format('ALTER TABLE %s DROP CONSTRAINT %I', i.referrer, i.conname);
         after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s NOT VALID', i.referrer, i.conname, i.def)
-            || flakeid.comment_statements(i.oid, 'pg_constraint', format('CONSTRAINT %I ON %s', i.conname, i.referrer));
+            || flakeid.comment_statements(obj_description(i.oid, 'pg_constraint'), format('CONSTRAINT %I ON %s', i.conname, i.referrer));
     END LOOP;
     -- publications
     FOR i IN SELECT p.pubname, pg_get_expr(r.prqual, tab) AS filter,
@@ -1039,14 +1070,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_swap(regclass, interval, int4, interval, text, bool) IS 'internal: a step: makes a plain table the first partition of a new one of its name';
-
-CREATE FUNCTION flakeid.comment_statements(object oid, catalog text, sql text) RETURNS text[] LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN coalesce((SELECT ARRAY[format('COMMENT ON %s IS %L', sql, obj_description(object, catalog::name))] WHERE obj_description(object, catalog::name) IS NOT NULL), '{}');
-END
-$$;
-COMMENT ON FUNCTION flakeid.comment_statements(oid, text, text) IS 'internal: a comment, in SQL';
 
 -- What people call
 
