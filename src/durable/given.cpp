@@ -30,10 +30,16 @@ int64_t given_now()
                       static_cast<int64_t>(node_setting.first) << first_shift | more << more_shift);
 }
 
+// The source of the node that was given; below 0: none was.
+int64_t given_source(int64_t given)
+{
+    return (given >> source_shift & 7) - 1;
+}
+
 // The node that was given, as flakeid.node is written; nullptr: none was.
 const char* given_node(int64_t given)
 {
-    const int64_t source = (given >> source_shift & 7) - 1;
+    const int64_t source = given_source(given);
     const auto first = static_cast<uint32_t>(given >> first_shift & PG_INT32_MAX);
     return source < 0 ? nullptr
                       : node_text(static_cast<NodeSource>(source), first,
@@ -49,9 +55,12 @@ const char* given_node(int64_t given)
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("flakeid.node is not set, and was %s when ids were made here", node),
                 errdetail("%s", detail),
-                errhint("If no other server has that node now: LOAD 'flakeid'; ALTER SYSTEM SET "
-                        "flakeid.node = '%s'; SELECT pg_reload_conf();",
-                        node));
+                given_source(given) == static_cast<int64_t>(NodeSource::file)
+                    ? errhint("If no other server has the number of that file now, set "
+                              "flakeid.node to the file again.")
+                    : errhint("If no other server has that node now: LOAD 'flakeid'; ALTER SYSTEM "
+                              "SET flakeid.node = '%s'; SELECT pg_reload_conf();",
+                              node));
     }
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("flakeid.coordinator is not set, and nodes were leased when ids were made here"),
@@ -98,7 +107,7 @@ void remember_given()
 
 void restore_given(int64_t given)
 {
-    if (given < 0 || (given >> source_shift & 7) > 1 + static_cast<int64_t>(NodeSource::ip)) {
+    if (given < 0 || given_source(given) > static_cast<int64_t>(NodeSource::file)) {
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                 errmsg("" INT64_FORMAT " is no node that was given", given));
     }

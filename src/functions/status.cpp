@@ -45,8 +45,10 @@ uint32_t usable_nodes(const Layout& layout, const NodeSpan& span)
                              : std::min(all, slots_for_span(layout, span.first, span.last));
 }
 
+constexpr char follows[] = "follows from the settings";
+
 void add_row(ReturnSetInfo* result, const char* name, const char* value,
-             const char* source = "follows from the settings")
+             const char* source = follows)
 {
     Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(value),
                       CStringGetTextDatum(source)};
@@ -177,8 +179,9 @@ FLAKEID_FUNCTION(flakeid_status_now)
     } else if (span.last > layout.max_node) {
         row("node", psprintf("out of range: the layout has nodes 0 to %u", layout.max_node));
     } else {
-        row("node", span.first == span.last ? psprintf("%u", span.first)
-                                            : psprintf("%u-%u", span.first, span.last));
+        add_row(result, "node", node_text(NodeSource::number, span.first, span.last),
+                node_setting.source == NodeSource::file ? "the file that flakeid.node names"
+                                                        : follows);
         const uint32_t usable = usable_nodes(layout, span);
         if (span.first != span.last) {
             row("usable nodes", psprintf("%u", usable));

@@ -155,9 +155,7 @@ void set_span(Generator& g, const int32_t* of_node)
     if (span.problem != nullptr) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("this host has no node number"), errdetail("%s", span.problem),
-                node_setting.source == NodeSource::any
-                    ? errhint("Set flakeid.coordinator, or flakeid.node to a number.")
-                    : errhint("Set flakeid.node to a number."));
+                errhint("%s", span.hint));
     }
     // Further nodes serve flakeid.layout only, so that nobody takes generators from it.
     g.granted = {span.first, same_layout(g.layout, settings.layout) ? span.last : span.first};
@@ -371,7 +369,7 @@ void make_of_node(Generator& g, const char* name, size_t length, int32_t node)
 
 void change_node(Generator& g, int32_t node)
 {
-    require_granted(g.layout, g.name, {g.granted.first, g.granted.last, nullptr}, node);
+    require_granted(g.layout, g.name, {g.granted.first, g.granted.last, nullptr, nullptr}, node);
     g.span.first = g.span.last = static_cast<uint32_t>(node);
     if (!set_node(g, g.span.first) && g.lease.entry == nullptr) {
         throw_no_room_for_span();

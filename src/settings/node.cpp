@@ -5,6 +5,7 @@
 #include "settings/cluster.hpp"
 #include "server/guc.hpp"
 #include "settings/lease_settings.hpp"
+#include "settings/node_file.hpp"
 #include "settings/settings.hpp"
 
 #include <arpa/inet.h>
@@ -113,6 +114,18 @@ bool address_node(uint32_t mask, uint32_t* node)
     return found != 0;
 }
 
+constexpr char file_prefix[] = "file:";
+const char* node_file; // the path in flakeid.node
+
+// What the file held when a session looked first with the settings in effect, so that all its
+// generators have one number.
+struct FileSpan {
+    uint64_t generation; // of the settings
+    uint32_t first, last;
+};
+static_assert(is_plain<FileSpan>);
+FileSpan file_span;
+
 bool read_node_number(const char** at, uint32_t* value)
 {
     const char* start = *at;
@@ -123,6 +136,36 @@ bool read_node_number(const char** at, uint32_t* value)
     }
     *value = static_cast<uint32_t>(result);
     return *at != start && result <= PG_INT32_MAX;
+}
+
+// Reads a number such as 5, or a span such as 8-15.
+bool read_span(const char* at, uint32_t* first, uint32_t* last)
+{
+    bool good = read_node_number(&at, first);
+    *last = *first;
+    if (good && *at == '-') {
+        at++;
+        good = read_node_number(&at, last) && *first <= *last;
+    }
+    return good && *at == '\0';
+}
+
+void read_file_span(NodeSpan* span)
+{
+    if (file_span.generation != settings.generation) {
+        const NodeFile file = read_node_file(node_file);
+        span->problem = file.problem;
+        span->hint = file.hint;
+        if (span->problem == nullptr && !read_span(file.text, &file_span.first, &file_span.last)) {
+            span->problem = psprintf("flakeid.node is a file, and \"%s\" does not hold a number "
+                                     "such as 5 or a span such as 8-15.",
+                                     node_file);
+            span->hint = "Write one line that has the number, or the span, and nothing else.";
+        }
+        file_span.generation = span->problem == nullptr ? settings.generation : 0;
+    }
+    span->first = file_span.first;
+    span->last = file_span.last;
 }
 
 struct NamedSource {
@@ -139,6 +182,13 @@ constexpr NamedSource named_sources[] = {
     {"ip", NodeSource::ip},
 };
 
+// The path that a value of flakeid.node names, or nullptr.
+const char* path_of(const char* value)
+{
+    constexpr size_t length = sizeof file_prefix - 1;
+    return strncmp(value, file_prefix, length) == 0 ? value + length : nullptr;
+}
+
 bool check_node(char** newval, void** extra, GucSource source)
 {
     NodeSetting node{};
@@ -146,31 +196,33 @@ bool check_node(char** newval, void** extra, GucSource source)
     node.of_database = of_database_or_role(source);
     node.of_all = source > PGC_S_DEFAULT && source <= PGC_S_DATABASE;
     node.set_by = GucSource_Names[source];
-    const char* at = *newval;
     for (const NamedSource& named : named_sources) {
-        if (strcmp(at, named.name) == 0) {
+        if (strcmp(*newval, named.name) == 0) {
             node.source = named.source;
             return keep(node, extra);
         }
     }
-    node.source = NodeSource::number;
-    bool good = read_node_number(&at, &node.first);
-    node.last = node.first;
-    if (good && *at == '-') {
-        at++;
-        good = read_node_number(&at, &node.last) && node.first <= node.last;
+    if (const char* path = path_of(*newval)) {
+        node.source = NodeSource::file;
+        if (!is_absolute_path(path)) {
+            GUC_check_errdetail("The file of flakeid.node must have an absolute path.");
+            return refuse(early_node);
+        }
+        return keep(node, extra);
     }
-    if (!good || *at != '\0') {
+    node.source = NodeSource::number;
+    if (!read_span(*newval, &node.first, &node.last)) {
         GUC_check_errdetail("A node is a number such as 5, a span such as 8-15, auto, citus, "
-                            "hostname, cluster_name or ip.");
+                            "hostname, cluster_name, ip, or file: and the path of a file.");
         return refuse(early_node);
     }
     return keep(node, extra);
 }
 
-void assign_node(const char*, void* extra)
+void assign_node(const char* newval, void* extra)
 {
     memcpy(&node_setting, extra, sizeof(NodeSetting));
+    node_file = path_of(newval);
     settings.generation++;
     assigned(early_node, extra);
 }
@@ -181,7 +233,7 @@ void node_init()
 {
     DefineCustomStringVariable("flakeid.node", "Node number of this server's ids.",
                                "A number, a span such as 8-15, auto, citus, hostname, "
-                               "cluster_name or ip.",
+                               "cluster_name, ip, or file: and the path of a file.",
                                &node_string, "0", PGC_SUSET, guc_flags(), check_node, assign_node,
                                nullptr);
 }
@@ -193,6 +245,9 @@ void require_good_node()
 
 const char* node_text(NodeSource source, uint32_t first, uint32_t last)
 {
+    if (source == NodeSource::file) {
+        return "file:...";
+    }
     for (const NamedSource& named : named_sources) {
         if (named.source == source) {
             return named.name;
@@ -203,11 +258,16 @@ const char* node_text(NodeSource source, uint32_t first, uint32_t last)
 
 NodeSpan configured_span(const Layout& layout)
 {
-    NodeSpan span = {node_setting.first, node_setting.last, nullptr};
+    NodeSpan span = {node_setting.first, node_setting.last, nullptr,
+                     "Set flakeid.node to a number."};
     switch (node_setting.source) {
     case NodeSource::number:
         return span;
+    case NodeSource::file:
+        read_file_span(&span);
+        return span;
     case NodeSource::any:
+        span.hint = "Set flakeid.coordinator, or flakeid.node to a number.";
         if (lease_settings.coordinator[0] == '\0') {
             span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
                            "flakeid.coordinator is empty.";

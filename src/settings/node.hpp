@@ -1,4 +1,4 @@
-// The node numbers of this server: of flakeid.node, which may leave them to the host.
+// The node numbers of this server: of flakeid.node, which may leave them to the host or a file.
 #pragma once
 
 #include "core/layout.hpp"
@@ -7,7 +7,7 @@
 
 namespace flakeid {
 
-enum class NodeSource { number, any, citus, hostname, cluster_name, ip };
+enum class NodeSource { number, any, citus, hostname, cluster_name, ip, file };
 
 // flakeid.node as it was written; what the host says is looked up at use.
 struct NodeSetting {
@@ -27,14 +27,16 @@ void node_init();
 // An error when flakeid.node was not valid when the library was loaded.
 void require_good_node();
 
-// flakeid.node as it is to be written; palloc'ed or constant.
+// flakeid.node as it is to be written, a path left out; palloc'ed or constant.
 const char* node_text(NodeSource source, uint32_t first, uint32_t last);
 
-// The nodes that flakeid.node stands for with this layout, or why it stands for none.
+// The nodes that flakeid.node stands for with this layout, or why it stands for none. What a file
+// says is read anew when the settings change, and so after each reload.
 struct NodeSpan {
     uint32_t first;
     uint32_t last;
     const char* problem; // nullptr when there is none
+    const char* hint;    // what to do about it
 };
 
 NodeSpan configured_span(const Layout& layout);

@@ -118,6 +118,47 @@ is(node_of("db-1 $_->[0]", 'ip', 'sonyflake2'), $_->[1], "addresses $_->[0]") fo
 is(node_of('db-1 10.0.2.3', 'ip'), (2 * 256 + 3) % 1024, 'the low bits that the layout has');
 write_file($host, "db-12 10.0.0.5\n");
 is($node->safe_psql('postgres', q{SET flakeid.node = 'hostname'; SELECT value FROM flakeid.status WHERE name = 'node'}), '12', 'flakeid.status shows it');
+
+#
+# A number or a span in a file, to which nobody else may write
+#
+my $file = "$dir/number of this server";
+my $no_file = "55000: this host has no node number\ndetail: flakeid.node is a file, and";
+my $put = 'hint: Put the number into a file that the user that runs the server can read, or correct flakeid.node.';
+my $no_number = qq{$no_file "$file" does not hold a number such as 5 or a span such as 8-15.\nhint: Write one line that has the number, or the span, and nothing else.};
+sub of_file { my ($text, $mode) = @_; write_file($file, $text, $mode // 0644); return node_of('db-1', "file:$file") }
+is(of_file($_->[0]), $_->[1], "a file with '$_->[0]'" =~ s/\n/\\n/gr)
+  for [ "5\n", 5 ], [ '7', 7 ], [ "8-15\n", 8 ], map { [ $_, $no_number ] } '', "\n", 'five', "5\n\n", "5\n6\n", '5 ', ' 5', '-5', '15-8', '5,6', '0' x 31 . '56';
+is(of_file("1024\n"), "22003: node 1024 is out of range for layout \"snowflake\"\ndetail: Its nodes are 0 to 1023.\n"
+	. 'hint: Set flakeid.node to a node of the layout, or use a layout with a wider node field.', 'a node that the layout does not have');
+is(of_file("9\n", $_), 9, sprintf 'mode %o', $_) for 0400, 0600, 0444, 0644, 0755;
+is(of_file("9\n", $_), qq{$no_file "$file" can be written by its group or by others.\nhint: If it is the file that you mean, run: chmod go-w '$file'}, sprintf 'mode %o', $_)
+  for 0660, 0646, 0620, 0666;
+unlink $file;
+is(node_of('db-1', "file:$file"), qq{$no_file "$file" cannot be opened: No such file or directory.\n$put}, 'no file');
+is(node_of('db-1', "file:$dir"), qq{$no_file "$dir" is not a regular file.\n$put}, 'a directory');
+symlink '/proc/sys/kernel/cap_last_cap', $file;
+is(node_of('db-1', "file:$file"), slurp_file($file) =~ s/\s//r, 'a link to a file of root, as in a volume of Kubernetes');
+unlink $file;
+like(refusal($node, "LOAD 'flakeid'; SET flakeid.node = 'file:number'"), qr/^22023: .*\ndetail: The file of flakeid.node must have an absolute path\./, 'a path that is not absolute');
+
+# It is read anew at a reload.
+write_file($file, "20\n", 0644);
+$node->append_conf('postgresql.conf', "flakeid.node = 'file:$file'\n");
+$node->reload;
+ok($node->poll_query_until('postgres', 'SELECT flake_node(flake_next()) = 20'), 'a file in the configuration');
+my $open = $node->background_psql('postgres');
+is($open->query_safe('SELECT flake_node(flake_next())'), 20, 'of an open session too');
+write_file($file, "21-22\n", 0644);
+is($open->query_safe('SELECT flake_node(flake_next())'), 20, 'it goes on when the file changes');
+$node->reload;
+ok($node->poll_query_until('postgres', 'SELECT flake_node(flake_next()) = 21'), 'and takes the new number');
+my $nodes_of = 'SELECT first_node, last_node, setting, source, problem FROM flakeid.nodes()';
+is($node->safe_psql('postgres', $nodes_of), "21|22|file:$file|configuration file|", 'flakeid.nodes() shows it');
+is($node->safe_psql('postgres', q{SELECT value, source FROM flakeid.status WHERE name = 'node'}), '21-22|the file that flakeid.node names', 'and flakeid.status');
+write_file($file, "20\n", 0664);
+is($node->safe_psql('postgres', $nodes_of), qq{||file:$file|configuration file|flakeid.node is a file, and "$file" can be written by its group or by others.}, 'or why there is none');
+ok($open->quit, 'the session ends');
 $node->stop;
 
 #
