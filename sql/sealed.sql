@@ -95,12 +95,18 @@ BEGIN
     END IF;
 END $$;
 SET flakeid.secret_file = :'secret_file';
+-- It is NULL for who asks so: there is no row to find.
+SELECT text, flake_sealed_or_null(text) FROM unnest(ARRAY['', '0', '0000é0000000x', 'g000000000000', '10000000000000', 'g0000000000000', '1795530182954000001', NULL]) AS text;
+SELECT count(*) AS as_the_cast FROM generate_series(-500, 500) AS n WHERE flake_sealed_or_null(flake_seal(n)::text) = flake_seal(n) AND flake_sealed_or_null(upper(flake_seal(n)::text)) = flake_seal(n);
+SET flakeid.secret_file = '';
+SELECT pg_temp.raised($$SELECT flake_sealed_or_null('0000000000000')$$);
+SET flakeid.secret_file = :'secret_file';
 
 -- The catalogs
 SELECT typlen, typbyval, typalign, typcategory, typispreferred FROM pg_type WHERE typname = 'flake_sealed';
 SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod, castfunc::regprocedure FROM pg_cast
 WHERE 'flake_sealed'::regtype IN (castsource, casttarget) ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
-SELECT proname, provolatile FROM pg_proc WHERE proname ~ '^flake_(sealed_(in|out|recv|send)|seal|unseal)$' ORDER BY proname COLLATE "C";
+SELECT proname, provolatile FROM pg_proc WHERE proname ~ '^flake_(sealed_(in|out|recv|send|or_null)|seal|unseal)$' ORDER BY proname COLLATE "C";
 SELECT amname, opcname, opcdefault, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE opcintype = 'flake_sealed'::regtype ORDER BY amname COLLATE "C";
 
@@ -135,6 +141,9 @@ END $$;
 SELECT plan(format('SELECT n FROM orders WHERE id = %L', :'some_id'));
 SELECT plan(format('SELECT n FROM orders WHERE id = %L::text', :'some_id'));
 SELECT plan(format('SELECT n FROM orders WHERE id = %L::varchar', :'some_id'));
+SELECT plan(format('SELECT n FROM orders WHERE id = flake_sealed_or_null(%L)', :'some_id'));
+SELECT n FROM orders WHERE id = flake_sealed_or_null(:'some_id');
+SELECT n FROM orders WHERE id = flake_sealed_or_null('favicon.ico');
 SELECT plan(format('SELECT n FROM orders WHERE id IN (%1$L, %1$L)', :'some_id'));
 SELECT plan(format('SELECT id FROM orders WHERE id > %L', :'some_id') || ' ORDER BY id LIMIT 5');
 SELECT count(*) AS from_the_index FROM plan('SELECT max(id) FROM orders') AS line WHERE line LIKE '%Index Only Scan Backward using orders_pkey%';
@@ -213,6 +222,9 @@ COPY orders (n) FROM stdin;
 \.
 SELECT count(*) FROM orders WHERE n > 2000 AND id > :'some_id';
 SELECT flake_next()::flake_sealed > max(id) AS newer FROM orders;
+-- reads the texts that it has, as the cast does, and gets no plain id for one
+SELECT n, flake_sealed_or_null(id::text) = id AS same FROM orders WHERE n = 500;
+SELECT pg_temp.raised('SELECT flake_unseal(flake_sealed_or_null(id::text)) FROM orders');
 -- of what does not exist the first line, since what follows is the server's
 SELECT regexp_replace(pg_temp.raised(statement), '^(42883: [^\n]*).*', '\1') AS raised FROM unnest(ARRAY[
     'SELECT 5::bigint::flake_sealed', 'SELECT 5::bigint::flake::flake_sealed', 'INSERT INTO orders VALUES (5::bigint::flake)', 'INSERT INTO orders SELECT flake_next()',
@@ -283,10 +295,12 @@ SELECT count(*) FROM copied JOIN orders USING (id);
 SET flakeid.secret_file = :'one_key';
 EXECUTE by_text (:'new_new_id');
 SELECT pg_temp.raised(format('EXECUTE by_text (%L)', :'some_id'));
+SELECT flake_sealed_or_null(:'some_id') IS NULL AS no_key;
 SELECT pg_temp.raised('EXECUTE by_constant');
 SELECT split_part(pg_temp.raised('SELECT flake_encrypt(5)'), E'\n', 1);
 SET flakeid.secret_file = :'other_key';
 SELECT pg_temp.raised('SELECT min(id)::text FROM orders');
+SELECT split_part(pg_temp.raised(format('SELECT flake_sealed_or_null(%L)', :'some_id')), E'\n', 1);
 DEALLOCATE ALL;
 -- No new secret is offered where one was used.
 SET flakeid.secret_file = '/regress_flakeid/secret';
@@ -311,6 +325,7 @@ DROP FUNCTION sealed_for_all, sealed_by_me;
 \set VERBOSITY sqlstate
 CREATE INDEX ON orders ((id::flake));
 CREATE INDEX ON orders ((flake_unseal(id)));
+CREATE INDEX ON orders ((flake_sealed_or_null('0000000000000')));
 \set VERBOSITY default
 ALTER TABLE orders ADD plain flake GENERATED ALWAYS AS (id::flake) STORED;
 CREATE TABLE generated (id flake_sealed, plain bigint GENERATED ALWAYS AS (id::bigint) STORED);

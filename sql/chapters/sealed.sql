@@ -27,6 +27,11 @@ COMMENT ON FUNCTION flake_sealed_out(flake_sealed) IS 'I/O';
 COMMENT ON FUNCTION flake_sealed_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION flake_sealed_send(flake_sealed) IS 'I/O';
 
+CREATE FUNCTION flake_sealed_or_null(id text) RETURNS flake_sealed
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_or_null' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_sealed_or_null(text) IS
+    'the sealed id of a text, as the cast reads it; NULL, and no error, where the text is no sealed id or names a key that the secret does not have';
+
 CREATE FUNCTION flakeid.seal_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'flakeid_seal_support' LANGUAGE C STRICT;
 COMMENT ON FUNCTION flakeid.seal_support(internal) IS 'planner support for casts of flake_sealed';

@@ -194,6 +194,25 @@ FLAKEID_FUNCTION(flakeid_sealed_in)
     return Int64GetDatum(static_cast<int64_t>(id));
 }
 
+// What names no row of this database for certain is NULL. What the server lacks is an error, as
+// everywhere: without a secret, every link would seem to be gone.
+FLAKEID_FUNCTION(flakeid_sealed_or_null)
+{
+    const char* outside = text_to_cstring(PG_GETARG_TEXT_PP(0));
+    Sealed sealed;
+    size_t offset;
+    if (read_sealed(outside, strlen(outside), &sealed, &offset) != SealedStatus::ok) {
+        PG_RETURN_NULL();
+    }
+    (void)sealing_keys();
+    if (!has_key(sealed.key)) {
+        PG_RETURN_NULL();
+    }
+    uint64_t id = 0;
+    (void)open_sealed(sealed, &id, nullptr);
+    return Int64GetDatum(static_cast<int64_t>(id));
+}
+
 FLAKEID_FUNCTION(flakeid_sealed_out)
 {
     char* text = static_cast<char*>(palloc(max_sealed_text + 1));

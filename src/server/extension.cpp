@@ -32,6 +32,15 @@ const char* grant_line(Oid function, Oid user)
                     quote_identifier(GetUserNameFromId(user, false)));
 }
 
+const char* setting_line(const char* setting, const char* value)
+{
+    const Oid session = GetSessionUserId();
+    const char* role = superuser_arg(session) ? nullptr : GetUserNameFromId(session, true);
+    return psprintf("ALTER %s %s SET %s = %s;", role != nullptr ? "ROLE" : "DATABASE",
+                    quote_identifier(role != nullptr ? role : get_database_name(MyDatabaseId)),
+                    setting, quote_literal_cstr(value));
+}
+
 void require_superuser(FunctionCallInfo fcinfo)
 {
     if (!superuser()) {

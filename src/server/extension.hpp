@@ -51,6 +51,10 @@ Oid function_beside(Oid function, const char* name, Oid argument = InvalidOid,
 // Returns the statement that gives a user that function; palloc'ed.
 const char* grant_line(Oid function, Oid user);
 
+// Returns the statement that sets a setting for the role of the session, which keeps it when
+// programs drop databases and make them anew; for the database, where that is a superuser.
+const char* setting_line(const char* setting, const char* value);
+
 // Throws an error unless a superuser calls, whatever was granted to whom.
 void require_superuser(FunctionCallInfo fcinfo);
 

@@ -332,14 +332,14 @@ SecretSource secret_source()
 const char* no_secret_hint(bool used)
 {
     if (used) {
-        return "Set flakeid.secret_file to the file of the secret that ids were made with here.";
+        return "Set flakeid.secret_file to the file of the secret that ids were made with here: by "
+               "ALTER ROLE, or in the server's configuration, where databases come and go.";
     }
     constexpr char example[] = "/etc/postgresql/flakeid.secret";
     return psprintf(
-        "As the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > %s) Then "
-        "as a superuser: ALTER DATABASE %s SET flakeid.secret_file = '%s'; and connect "
-        "again.",
-        example, quote_identifier(get_database_name(MyDatabaseId)), example);
+        "As the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > %s) Then as "
+        "a superuser: %s and connect again.",
+        example, setting_line("flakeid.secret_file", example));
 }
 
 uint64_t fingerprint_of_key(const SparxKey& key)

@@ -153,7 +153,7 @@ is(in_use($node, '', 'other'), $none =~ s{DATABASE postgres}{DATABASE other}r, '
 
 # A dump says that there was a secret, and sealed ids may be the first to say which
 my $used = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
-  . 'hint: Set flakeid.secret_file to the file of the secret that ids were made with here.';
+  . 'hint: Set flakeid.secret_file to the file of the secret that ids were made with here: by ALTER ROLE, or in the server\'s configuration, where databases come and go.';
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', "$dir/dump.sql" ], 'pg_dump');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'restored', '-f', "$dir/dump.sql" ], 'restored');

@@ -187,6 +187,18 @@ shell_paste($hint, qr/(\(umask .*?\))/);
 paste($hint, qr/(ALTER DATABASE .*?;)/);
 goes($encipher);
 
+situation('no secret, for an ordinary role');
+$node->safe_psql($database, "ALTER DATABASE $database OWNER TO app");
+my $sealed = "CREATE TABLE sealed (id flake_sealed DEFAULT flake_next()); INSERT INTO sealed DEFAULT VALUES RETURNING id";
+$hint = refused($sealed, qr/^55000: no secret is configured/, user => 'app') =~ s{/etc/postgresql/}{$base/}gr;
+paste($hint, qr/(ALTER ROLE .*?;)/);
+# as a program does with its test database, between two runs
+$node->safe_psql('postgres', "DROP DATABASE $database");
+$node->safe_psql('postgres', "CREATE DATABASE $database OWNER app");
+$node->safe_psql($database, 'CREATE EXTENSION flakeid');
+goes($sealed, user => 'app');
+$node->safe_psql('postgres', 'ALTER ROLE app RESET flakeid.secret_file');
+
 situation('a secret file that is not there');
 $hint = refused("SET flakeid.secret_file = \$q\$$dir/new\$q\$; $encipher", qr/^58P01: could not open the secret file/);
 shell_paste($hint, qr/(\(umask .*\))$/);
