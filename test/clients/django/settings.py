@@ -9,5 +9,6 @@ DATABASES = {
         "ENGINE": "django.db.backends.postgresql",
         **{key: os.environ["PG" + name] for key, name in
            [("HOST", "HOST"), ("PORT", "PORT"), ("USER", "USER"), ("PASSWORD", "PASSWORD"), ("NAME", "DATABASE")]},
+        "TEST": {"TEMPLATE": os.environ["FLAKEID_TEMPLATE"]},
     }
 }

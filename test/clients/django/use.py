@@ -1,6 +1,8 @@
 import io
 import json
 import os
+import subprocess
+import sys
 
 import django
 from django.core.management import call_command
@@ -11,7 +13,9 @@ from django.db.models.functions import Coalesce, JSONObject
 os.environ["DJANGO_SETTINGS_MODULE"] = "settings"
 django.setup()
 
-from shop.models import Line, Order
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from shop.models import Invoice, Line, Order, Payment, Reply, Ticket
 
 print("version: Django", django.__version__)
 
@@ -20,6 +24,13 @@ def manage(*command, **options):
     out = io.StringIO()
     call_command(*command, stdout=out, **options)
     return out.getvalue()
+
+
+def shown(what):
+    print("shown:", os.environ["FLAKEID_SCHEMA"], what)
+
+
+models = [f"shop_{name}" for name in ("invoice", "line", "order", "payment", "reply", "ticket")]
 
 
 def tables():
@@ -33,23 +44,32 @@ assert tables() == ["django_migrations"], tables()
 manage("makemigrations", "shop")
 manage("migrate")
 assert "No changes detected" in manage("makemigrations", check_changes=True, dry_run=True)
-assert tables() == ["django_migrations", "shop_line", "shop_order"], tables()
-inspected = manage("inspectdb")
-assert inspected.count("class ") == 2 * 3, inspected  # a model and its Meta for each table
+assert tables() == ["django_migrations", *models], tables()
 with connection.cursor() as cursor:
-    cursor.execute("SELECT string_agg(format('%s.%s %s', attrelid::regclass, attname, atttypid::regtype), ', ' ORDER BY 1)"
-                   " FROM pg_attribute WHERE attname IN ('id', 'order_id') AND attrelid::regclass::text IN ('shop_order', 'shop_line')")
-    assert cursor.fetchone()[0].count(" flake") == 3
+    cursor.execute("SELECT count(*) FILTER (WHERE atttypid = 'flake'::regtype), count(*) FILTER (WHERE atttypid = 'flake_sealed'::regtype),"
+                   " count(*) FILTER (WHERE atttypid = 'bigint'::regtype) FROM pg_attribute"
+                   " WHERE attrelid::regclass::text LIKE 'shop_%' AND attname ~ 'id$' AND attnum > 0 AND (SELECT relkind FROM pg_class WHERE oid = attrelid) = 'r'")
+    assert cursor.fetchone() == (3, 3, 3)
+shown("create")
+shown("second run")
+
+# inspectdb names the fields, and the models that it writes make ids.
+inspected = manage("inspectdb")
+assert inspected.count("class ") == 2 * 7, inspected  # a model and its Meta for each table
+for line in ("id = flake.FlakeAutoField(primary_key=True)", "id = flake.FlakeSealedAutoField(primary_key=True)",
+             "order = models.ForeignKey('ShopOrder', models.DO_NOTHING)", "ticket = models.ForeignKey('ShopTicket', models.DO_NOTHING)"):
+    assert line in inspected, f"{line} is not in {inspected}"
+with open("shop/inspected.py", "w") as file:
+    file.write("import flake\n" + inspected)
+use = "import django; django.setup(); from shop.inspected import ShopTicket; print(ShopTicket.objects.create(text='a').pk)"
+assert len(subprocess.run([sys.executable, "-c", use], check=True, capture_output=True, text=True).stdout.strip()) == 13
 
 # Everything goes and comes again.
-manage("migrate", "shop", "zero")
-assert tables() == ["django_migrations"], tables()
-manage("migrate")
 with connection.cursor() as cursor:
     cursor.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 connection.close()  # what was registered belongs to the type that is gone
 manage("migrate")
-assert tables() == ["django_migrations", "shop_line", "shop_order"], tables()
+assert tables() == ["django_migrations", *models], tables()
 
 # Rows of one statement come back with their ids.
 orders = Order.objects.bulk_create(Order(item=f"item {n}") for n in range(80))
@@ -90,14 +110,40 @@ assert seen == ids
 made = Order.objects.filter(pk=one.pk).annotate(json=JSONObject(id="id")).get().json
 assert made == {"id": str(one.pk)}, made
 
+# Sealed ids are texts, and a text that is none is no row: 404.
+tickets = Ticket.objects.bulk_create(Ticket(text=f"text {n}") for n in range(5))
+ticket = tickets[0]
+assert len(ticket.pk) == 13 and list(Ticket.objects.filter(text__startswith="text").order_by("pk")) == tickets
+reply = Reply.objects.create(ticket=ticket)
+assert Reply.objects.select_related("ticket").get(pk=reply.pk).ticket.text == "text 0"
+assert list(ticket.replies.all()) == [reply] and Reply.objects.get(ticket=ticket.pk) == reply
+assert Ticket.objects.filter(pk__in=[t.pk for t in tickets]).count() == 5
+assert Ticket.objects.filter(pk__gt=ticket.pk).count() == 4
+for text in ("favicon.ico", "", "0000000000000", "%s"):
+    try:
+        get_object_or_404(Ticket, pk=text)
+    except Http404:
+        continue
+    raise AssertionError(text)
+
+# The third kind of key
+payment = Payment.objects.create(invoice=Invoice.objects.create())
+assert Payment.objects.get(invoice=payment.invoice).pk > payment.invoice.pk > 2**53
+
 # A dump of the data and back
 dump = manage("dumpdata", "shop")
-assert len(json.loads(dump)) == 132
+assert len(json.loads(dump)) == 132 + 8
 manage("flush", interactive=False)
 assert Order.objects.count() == 0
 with open("dump.json", "w") as file:
     file.write(dump)
 manage("loaddata", "dump.json")
 assert Order.objects.get(pk=one.pk).near == one.near
+assert Reply.objects.get(pk=reply.pk).ticket == ticket
+shown("drop and reload")
 
 call_command("test", "shop", verbosity=0)
+shown("test database")
+
+manage("migrate", "shop", "zero")
+assert tables() == ["django_migrations"], tables()

@@ -45,6 +45,7 @@ class Orders {
         }
         equal(one("SELECT item FROM orders WHERE id = ?", made), "pen");
         equal(one("SELECT id FROM orders WHERE id = ANY (?)", connection.createArrayOf("text", new String[] {made, "0000000000000"})), made);
+        equal(one("SELECT count(*) FROM orders WHERE id = flake_sealed_or_null(?)", "favicon.ico"), "0");
         equal(one("INSERT INTO line VALUES (?, 1) RETURNING order_id", made), made);
         equal(one("SELECT order_id FROM line WHERE order_id = ?", made), made);
         equal(one("SELECT to_json(orders)->>'id' FROM orders WHERE id = ?", made), made);

@@ -16,6 +16,7 @@ def orders(connection):
     assert one("SELECT id FROM orders WHERE id = ANY (%s)", [new, "0000000000000"]) == new
     assert one("SELECT item FROM orders WHERE id = %s", new.upper()) == "pen"
     assert isinstance(new, str) and re.fullmatch("[0-9a-v]{13}", new), new
+    assert one("SELECT count(*) FROM orders WHERE id = flake_sealed_or_null(%s)", "favicon.ico") == 0
     cursor.execute("INSERT INTO line VALUES (%s, 1)", (new,))
     assert one("SELECT order_id FROM line WHERE order_id = %s", new) == new
     assert one("SELECT to_json(orders) FROM orders WHERE id = %s", new) == {"id": new, "item": "pen"}

@@ -1,6 +1,6 @@
 from django.test import TestCase
 
-from shop.models import Order
+from shop.models import Order, Reply, Ticket
 
 
 class InATestDatabase(TestCase):
@@ -8,3 +8,4 @@ class InATestDatabase(TestCase):
 
     def test_id(self):
         self.assertGreater(Order.objects.create(item="tea").pk, 2**53)
+        self.assertEqual(len(Reply.objects.create(ticket=Ticket.objects.create(text="tea")).ticket_id), 13)
