@@ -1,16 +1,23 @@
-"""Type flake in SQLAlchemy and Alembic."""
+"""Types flake and flake_sealed in SQLAlchemy and Alembic."""
 
 import psycopg2.extensions as pg
-from sqlalchemy import BigInteger, Column, event, text
+from sqlalchemy import BigInteger, Column, String, event, text
 from sqlalchemy.dialects.postgresql import base
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.expression import BindParameter, FunctionElement
 from sqlalchemy.types import TypeDecorator, UserDefinedType
 
 
 class FlakeColumn(UserDefinedType):
     cache_ok = True
+    name = "flake"
 
     def get_col_spec(self, **_):
-        return "flake"
+        return self.name
+
+
+class FlakeSealedColumn(FlakeColumn):
+    name = "flake_sealed"
 
 
 class Flake(TypeDecorator):
@@ -26,11 +33,39 @@ class Flake(TypeDecorator):
         return None if value is None else int(value)
 
 
-base.ischema_names["flake"] = Flake  # reflection and autogenerate know it by this
+class or_null(FunctionElement):
+    inherit_cache = True
 
 
-def id_column():
-    return Column(Flake, primary_key=True, server_default=text("flake_next()"))
+@compiles(or_null)
+def elsewhere(element, compiler, **options):
+    return compiler.process(element.clauses, **options)
+
+
+@compiles(or_null, "postgresql")
+def in_postgresql(element, compiler, **options):
+    return "flake_sealed_or_null(" + compiler.process(element.clauses, **options) + ")"
+
+
+class FlakeSealed(TypeDecorator):
+    """A str in Python, a flake_sealed in PostgreSQL, a varchar elsewhere. A text that is no sealed id finds no row."""
+
+    impl = FlakeSealedColumn  # a String would have its default in quotes
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect):
+        return dialect.type_descriptor(FlakeSealedColumn() if dialect.name == "postgresql" else String(14))
+
+    class comparator_factory(TypeDecorator.Comparator):
+        def __eq__(self, other):
+            return super().__eq__(or_null(other) if isinstance(other, (str, BindParameter)) else other)
+
+
+base.ischema_names.update(flake=Flake, flake_sealed=FlakeSealed)  # reflection and autogenerate know them by this
+
+
+def id_column(type_=Flake):
+    return Column(type_, primary_key=True, server_default=text("flake_next()"))
 
 
 def register_arrays(engine):
@@ -39,7 +74,8 @@ def register_arrays(engine):
     @event.listens_for(engine, "connect")
     def register(connection, _):
         with connection, connection.cursor() as cursor:
-            cursor.execute("SELECT to_regtype('flake[]')::oid")
-            (oid,) = cursor.fetchone()
+            cursor.execute("SELECT to_regtype('flake[]')::oid, to_regtype('flake_sealed[]')::oid")
+            (oid, sealed) = cursor.fetchone()
         if oid:
             pg.register_type(pg.new_array_type((oid,), "flake[]", pg.INTEGER), connection)
+            pg.register_type(pg.new_array_type((sealed,), "flake_sealed[]", pg.UNICODE), connection)

@@ -1,18 +1,21 @@
+import argparse
+import os
 import re
 
 import alembic
 import sqlalchemy
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import MetaData, event, func, inspect, select
+from sqlalchemy import MetaData, Text, create_engine, event, func, inspect, select
 from sqlalchemy.orm import Session
 
-from flake import Flake, register_arrays
-from models import Base, Line, Order
+from flake import Flake, FlakeSealed, register_arrays
+from models import Base, Invoice, Line, Order, Payment, Reply, Ticket
 
 print("version: SQLAlchemy", sqlalchemy.__version__ + ", Alembic", alembic.__version__)
 config = Config("alembic.ini")
-engine = sqlalchemy.create_engine("postgresql+psycopg2://")
+config.cmd_opts = argparse.Namespace(x=[])
+engine = create_engine("postgresql+psycopg2://")
 register_arrays(engine)
 
 
@@ -22,38 +25,74 @@ def autogenerate(name):
         return file.read()
 
 
-def tables():
+def shown(what):
+    print("shown:", os.environ["FLAKEID_SCHEMA"], what)
+
+
+def reflected():
     metadata = MetaData()
     metadata.reflect(engine)
-    return sorted(metadata.tables)
+    metadata.reflect(engine, schema="help")
+    return metadata
+
+
+def tables():
+    return sorted(reflected().tables)
+
+
+def run(*statements):
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+models = ["invoices", "lines", "orders", "payments", "tickets"]
+
+
+def nothing_more(name):
+    script = autogenerate(name)
+    assert "op." not in re.sub(r"from alembic import op", "", script), script
 
 
 # The first migration creates, the second has nothing to do.
 command.upgrade(config, "0001")
 first = autogenerate("first")
-assert sorted(re.findall(r"create_table\('(\w+)'", first)) == ["lines", "orders"], first
+assert sorted(re.findall(r"create_table\('(\w+)'", first)) == sorted([*models, "replies"]), first
 assert "drop_table" not in first.split("def downgrade")[0], first
 command.upgrade(config, "head")
-second = autogenerate("second")
-assert "op." not in re.sub(r"from alembic import op", "", second), second
+shown("create")
+nothing_more("several schemas")
 command.upgrade(config, "head")
-assert tables() == ["alembic_version", "lines", "orders"], tables()
-reflected = Base.metadata.tables["orders"].c.id, inspect(engine).get_columns("orders")[0]
-assert isinstance(reflected[1]["type"], Flake) and reflected[1]["default"] == "flake_next()", reflected
+config.cmd_opts.x = ["schemas=one"]
+nothing_more("one schema")
+config.cmd_opts.x = []
+command.upgrade(config, "head")
+shown("second run with one schema and with several")
+assert tables() == ["alembic_version", "help.replies", *models], tables()
+for table, type_ in ("orders", Flake), ("tickets", FlakeSealed):
+    column = inspect(engine).get_columns(table)[0]
+    assert isinstance(column["type"], type_) and column["default"] == "flake_next()", column
+    assert isinstance(inspect(engine).get_columns(table)[2]["type"].item_type, type_)
 
 # Everything goes, the extension too, and comes again.
 command.downgrade(config, "base")
 assert tables() == ["alembic_version"], tables()
+if os.environ["FLAKEID_SCHEMA"] == "own":
+    run("CREATE EXTENSION flakeid SCHEMA extensions")
 command.upgrade(config, "head")
 engine.dispose()
 
 # All tables that reflection finds go, and come again.
-found = MetaData()
-found.reflect(engine)
-found.drop_all(engine)
+reflected().drop_all(engine)
 assert tables() == [], tables()
 command.upgrade(config, "head")
-assert tables() == ["alembic_version", "lines", "orders"], tables()
+run("DROP SCHEMA public CASCADE", "DROP SCHEMA help CASCADE", "CREATE SCHEMA public")
+command.upgrade(config, "head")
+assert tables() == ["alembic_version", "help.replies", *models], tables()
+nothing_more("again")
+command.upgrade(config, "head")
+engine.dispose()  # what was registered belongs to the type that is gone
+shown("drop and reload")
 
 with Session(engine) as session:
     # Rows of one flush come back with their ids in one statement a table.
@@ -97,3 +136,53 @@ with Session(engine) as session:
     assert session.scalars(select(func.json_build_object("id", Order.id)).where(Order.id == ids[0])).one() == {
         "id": str(ids[0])
     }
+
+    # Sealed ids are texts, and a text that is none is no row.
+    tickets = [Ticket(text=f"text {n}", replies=[Reply(), Reply()]) for n in range(5)]
+    session.add_all(tickets)
+    session.commit()
+    ids = [ticket.id for ticket in tickets]
+    assert all(len(id) == 13 for id in ids)
+    assert session.scalars(select(Ticket.id).order_by(Ticket.id)).all() == ids
+    session.expunge_all()
+    ticket = session.get(Ticket, ids[0])
+    assert ticket.text == "text 0" and [reply.ticket_id for reply in ticket.replies] == [ids[0]] * 2
+    assert session.scalars(select(Ticket.id).where(Ticket.id.in_(ids))).all() == ids
+    assert session.scalars(select(Ticket.id).where(Ticket.id > ids[0]).order_by(Ticket.id)).all() == ids[1:]
+    assert len(session.scalars(select(Reply).join(Ticket, Ticket.id == Reply.ticket_id)).all()) == 10
+    for text in ("favicon.ico", "", "0000000000000"):
+        assert session.get(Ticket, text) is None
+        assert session.scalars(select(Ticket).where(Ticket.id == text)).all() == []
+    ticket.near = [ids[1], None]
+    session.commit()
+    assert session.scalars(select(Ticket.near).where(Ticket.id == ids[0])).one() == [ids[1], None]
+
+    # The third kind of key
+    invoice = Invoice(payments=[Payment()])
+    session.add(invoice)
+    session.commit()
+    assert invoice.payments[0].invoice_id == invoice.id > 2**53
+
+# What tests make for themselves
+with create_engine("postgresql+psycopg2://", isolation_level="AUTOCOMMIT").connect() as connection:
+    connection.exec_driver_sql(f"CREATE DATABASE test_sqlalchemy TEMPLATE {os.environ['FLAKEID_TEMPLATE']}")
+    first, os.environ["PGDATABASE"] = os.environ["PGDATABASE"], "test_sqlalchemy"
+    command.upgrade(config, "head")
+    other = create_engine("postgresql+psycopg2://")
+    with Session(other) as session:
+        session.add(Ticket(text="text", replies=[Reply()]))
+        session.commit()
+    other.dispose()
+    os.environ["PGDATABASE"] = first
+    connection.exec_driver_sql("DROP DATABASE test_sqlalchemy")
+shown("test database")
+
+# In SQLite, where tests may run
+lite = create_engine("sqlite://")
+Ticket.__table__.c.near.type = Text()
+Ticket.__table__.c.id.server_default = None
+Ticket.__table__.create(lite)
+with Session(lite) as session:
+    session.add(Ticket(id="cn6aqdp67ctk1", text="text"))
+    session.commit()
+    assert session.scalars(select(Ticket.text).where(Ticket.id == "cn6aqdp67ctk1")).one() == "text"
