@@ -1,4 +1,5 @@
-# Type flake in Rails: config/initializers/flake.rb. An id is an Integer; `id: :flake` makes a primary key.
+# Types flake and flake_sealed in Rails: config/initializers/flake.rb. An id is an Integer, a sealed id a String;
+# `id: :flake` and `id: :flake_sealed` make primary keys.
 require 'active_record'
 require 'active_record/connection_adapters/postgresql_adapter'
 
@@ -18,20 +19,34 @@ module Flake
     end
   end
 
+  class SealedType < ActiveModel::Type::Value
+    def type
+      :flake_sealed
+    end
+
+    private
+
+    def cast_value(value)
+      value.to_s
+    end
+  end
+
+  TYPES = { flake: Type, flake_sealed: SealedType }.freeze
+
   module Adapter
     def initialize_type_map(map = type_map)
-      map.register_type 'flake', Type.new
+      TYPES.each { |name, type| map.register_type name.to_s, type.new }
       super
     end
   end
 
   module Columns
-    def flake(*names, **options)
-      names.each { |name| column(name, :flake, **options) }
+    TYPES.each_key do |type|
+      define_method(type) { |*names, **options| names.each { |name| column(name, type, **options) } }
     end
 
     def primary_key(name, type = :primary_key, **options)
-      options[:default] = options.fetch(:default, -> { 'flake_next()' }) if type == :flake
+      options[:default] = options.fetch(:default, -> { 'flake_next()' }) if TYPES.key?(type)
       super
     end
   end
@@ -42,7 +57,7 @@ module Flake
   end
 
   ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.prepend Adapter
-  ActiveRecord::ConnectionAdapters::PostgreSQLAdapter::NATIVE_DATABASE_TYPES[:flake] = { name: 'flake' }
+  TYPES.each_key { |type| ActiveRecord::ConnectionAdapters::PostgreSQLAdapter::NATIVE_DATABASE_TYPES[type] = { name: type.to_s } }
   ActiveRecord::ConnectionAdapters::PostgreSQL::TableDefinition.prepend Columns
   ActiveRecord::ConnectionAdapters::PostgreSQL::Table.prepend Columns
 end
