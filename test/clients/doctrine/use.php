@@ -21,15 +21,22 @@ function check(mixed $found, mixed $expected): void
     }
 }
 
+function shown(string $what): void
+{
+    echo 'shown: ', getenv('FLAKEID_SCHEMA'), " $what\n";
+}
+
 $config = ORMSetup::createAttributeMetadataConfiguration([], true);
-$em = EntityManager::create([
+$config->addCustomStringFunction('FLAKE_SEALED_OR_NULL', FlakeSealedOrNull::class);
+$database = [
     'driver' => 'pdo_pgsql', 'host' => getenv('PGHOST'), 'port' => getenv('PGPORT'), 'dbname' => getenv('PGDATABASE'),
     'user' => getenv('PGUSER'), 'password' => getenv('PGPASSWORD'),
-], $config);
+];
+$em = EntityManager::create($database, $config);
 $connection = $em->getConnection();
 FlakeType::register($connection);
-$connection->executeStatement('CREATE EXTENSION flakeid');
-$classes = [$em->getClassMetadata(Purchase::class), $em->getClassMetadata(Line::class)];
+$connection->executeStatement('CREATE EXTENSION IF NOT EXISTS flakeid');
+$classes = array_map(fn ($class) => $em->getClassMetadata($class), [Purchase::class, Line::class, Ticket::class, Reply::class, Invoice::class, Payment::class]);
 $tool = new SchemaTool($em);
 $manager = $connection->createSchemaManager();
 
@@ -59,15 +66,22 @@ foreach ([1, 2] as $round) {
     array_walk($create, fn ($sql) => $connection->executeStatement($sql));
     check(difference(), []);
     check($tool->getUpdateSchemaSql($classes), []);
-    check(tables(), ['lines', 'orders']);
+    check(tables(), ['invoices', 'lines', 'orders', 'payments', 'replies', 'tickets']);
     check($manager->listTableColumns('lines')['order_id']->getDefault(), null);
     if ($round === 1) {
+        shown('create');
+        shown('second run');
         $tool->dropDatabase();
+        check(tables(), []);
+        $connection->executeStatement('DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION IF NOT EXISTS flakeid');
     }
 }
+shown('drop and reload');
 // listTableNames() looks into every schema.
 $config->setSchemaAssetsFilter(fn ($asset) => !str_starts_with(is_string($asset) ? $asset : $asset->getName(), 'flakeid.'));
-check($manager->listTableNames(), ['orders', 'lines']);
+$names = $manager->listTableNames();
+sort($names);
+check($names, tables());
 
 // Ids are known before the flush.
 $orders = [];
@@ -103,3 +117,55 @@ check(json_encode($first->id), (string) $ids[0]);
 // A row that somebody else inserts has an id of its own.
 $connection->executeStatement("INSERT INTO orders (item) VALUES ('by hand')");
 check($connection->fetchOne('SELECT count(DISTINCT id) FROM orders'), 81);
+
+// Sealed ids are texts, and a text that is none is no row.
+$tickets = [];
+for ($n = 0; $n < 80; $n++) {
+    $tickets[] = $ticket = new Ticket("item $n");
+    $ticket->replies->add(new Reply($ticket));
+    $em->persist($ticket);
+}
+$ids = array_map(fn ($ticket) => $ticket->id, $tickets);
+check(preg_match('/^[0-9a-v]{13}$/', $ids[0]), 1);
+$em->flush();
+$em->clear();
+$ticket = $em->find(Ticket::class, $ids[0]);
+check($ticket->item, 'item 0');
+check($ticket->replies->first()->ticket === $ticket, true);
+check(count($em->getRepository(Ticket::class)->findBy(['id' => $ids])), 80);
+$connection->executeStatement("INSERT INTO tickets (item) VALUES ('by hand')");
+check($em->createQuery('SELECT t.id FROM Ticket t ORDER BY t.id')->setMaxResults(80)->getSingleColumnResult(), $ids);
+
+function ticket(string $text): ?Ticket
+{
+    global $em;
+    $query = $em->createQuery('SELECT t FROM Ticket t WHERE t.id = FLAKE_SEALED_OR_NULL(:id)');
+    return $query->setParameter('id', $text)->getOneOrNullResult();
+}
+
+check(ticket($ids[0]), $ticket);
+foreach (['favicon.ico', '', '0000000000000'] as $text) {
+    check(ticket($text), null);
+}
+
+// The third kind of key
+$em->persist($invoice = new Invoice());
+$em->persist($payment = new Payment($invoice));
+$em->flush();
+$em->clear();
+check($em->find(Payment::class, $payment->id)->invoice->id, $invoice->id);
+
+// What tests make for themselves
+$connection->executeStatement('CREATE DATABASE test_doctrine TEMPLATE ' . getenv('FLAKEID_TEMPLATE'));
+$em = EntityManager::create(['dbname' => 'test_doctrine'] + $database, $config);
+FlakeType::register($em->getConnection());
+$em->getConnection()->executeStatement('CREATE EXTENSION IF NOT EXISTS flakeid');
+(new SchemaTool($em))->createSchema($classes);
+$em->persist($ticket = new Ticket('tea'));
+$em->persist(new Reply($ticket));
+$em->flush();
+$em->clear();
+check(ticket($ticket->id)->replies->first()->ticket->item, 'tea');
+$em->getConnection()->close();
+$connection->executeStatement('DROP DATABASE test_doctrine');
+shown('test database');
