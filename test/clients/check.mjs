@@ -19,6 +19,14 @@ export function version(...packages) {
     }
 }
 
+// A cell of the table that test/on_demand/clients prints
+export function shown(what) {
+    console.log(`shown: ${process.env.FLAKEID_SCHEMA} ${what}`);
+}
+
+// What is no sealed id: no text of one, and a text that no row has
+export const strangers = ['favicon.ico', '', '0000000000000'];
+
 // Eight pages of seven by keyset: read(after, count) returns the ids above `after`, in their order.
 export async function pages(read) {
     const seen = [];

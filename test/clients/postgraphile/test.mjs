@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { graphql } from 'graphql';
 import pg from 'pg';
 import { createPostGraphileSchema, withPostGraphileContext } from 'postgraphile';
-import { ids, made, pages, version } from '../check.mjs';
+import { ids, made, pages, shown, strangers, version } from '../check.mjs';
 
 version('postgraphile', 'pg');
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
-const schema = await createPostGraphileSchema(pool, ['shop']);
+const schema = await createPostGraphileSchema(pool, ['shop', 'public']);
+const offered = [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type.getFields()));
+assert.ok(offered.includes('findTicket') && offered.every((name) => !/flake/i.test(name)), `nothing of the extension: ${offered}`);
 const ask = (source, variables) => withPostGraphileContext({ pgPool: pool }, async (context) => {
     const { data, errors } = await graphql(schema, source, null, { ...context }, variables);
     assert.equal(errors, undefined, errors?.join('\n'));
@@ -39,6 +41,19 @@ for (let cursor = null, more = true; more;) {
     more = allPurchases.pageInfo.hasNextPage;
 }
 assert.deepEqual(seen, ids, 'its own cursors, on eight pages');
+
+// Sealed ids are texts.
+const { createTicket: { ticket } } = await ask('mutation { createTicket(input: { ticket: { item: "tea" } }) { ticket { id } } }');
+assert.match(ticket.id, /^[0-9a-v]{13}$/);
+const { createReply: { reply } } = await ask(
+    'mutation ($id: String!) { createReply(input: { reply: { ticketId: $id } }) { reply { id ticketByTicketId { id item } } } }', { id: ticket.id });
+assert.deepEqual({ ...reply.ticketByTicketId }, { id: ticket.id, item: 'tea' });
+for (const [id, expected] of [[ticket.id, 'tea'], ...strangers.map((text) => [text, undefined])]) {
+    assert.equal((await ask('query ($id: String!) { findTicket(id: $id) { item } }', { id })).findTicket?.item, expected, id);
+}
+const { createInvoice: { invoice } } = await ask('mutation { createInvoice(input: { invoice: { item: "tea" } }) { invoice { id } } }');
+made(invoice.id);
+shown(process.argv[2]);
 
 // What the page warns of
 await pool.query('CREATE SCHEMA plain; CREATE TABLE plain.thing (id bigint PRIMARY KEY)');

