@@ -411,215 +411,150 @@ CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, way text, targ
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     home text := flakeid.convert_home();
-    me oid := (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = current_user);
-    root_col name;
-    root_typ oid;
+    root_col name := flakeid.convert_column_name(root, root_att);
+    root_typ regtype := (SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att);
     rels oid[];
     replaced oid[];
     changed oid[];
     changed_atts int2[];
-    replaced_atts int2[];
     highest int8;
     drawn int8;
     floor int8;
     r record;
     l record;
+    anew text := 'Drop it before, and create it again afterwards.';
 BEGIN
-    SELECT a.attname, a.atttypid INTO root_col, root_typ FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attnum = root_att;
     SELECT array_agg(DISTINCT c.rel), array_agg(DISTINCT c.rel) FILTER (WHERE c.replaced) INTO rels, replaced
     FROM flakeid.convert_columns(root, root_att, way, target) c;
-    SELECT array_agg(t.rel), array_agg(t.att),
-           array_agg(t.att) FILTER (WHERE c.replaced)
-    INTO changed, changed_atts, replaced_atts
+    SELECT array_agg(t.rel), array_agg(t.att) INTO changed, changed_atts
     FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t WHERE c.replaced OR c.retyped;
 
-    -- The tables
+    -- The tables. Where anything is wrong with them, their rows are not read.
     RETURN QUERY SELECT s.* FROM flakeid.convert_strangers(root, root_att) s;
     IF FOUND THEN
-        RETURN; -- Nothing of theirs is read.
+        RETURN;
     END IF;
-    FOR r IN SELECT c.*, c.oid::regclass::text AS name, n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-             WHERE c.oid = ANY (rels) ORDER BY c.oid LOOP
-        IF r.relkind NOT IN ('r', 'p') OR r.relispartition OR r.reloftype <> 0 OR r.nspname IN ('pg_catalog', 'information_schema')
-            OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = r.oid AND d.deptype = 'e') THEN
-            problem := format('%s is not an ordinary or partitioned table of its own.', r.name);
-            RETURN NEXT;
-        ELSIF r.relkind = 'r' AND EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE r.oid IN (i.inhrelid, i.inhparent)) THEN
-            problem := format('Table %s takes part in inheritance.', r.name);
-            RETURN NEXT;
-        END IF;
-        IF r.relforcerowsecurity AND (r.oid = root OR r.oid = ANY (replaced)) THEN
-            problem := format('Policies of table %s hide rows from its owner.', r.name);
-            hint := format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', r.name);
-            RETURN NEXT;
-            hint := NULL;
-        END IF;
-        IF r.oid = ANY (replaced) THEN
-            IF NOT has_schema_privilege(r.relnamespace, 'CREATE') THEN
-                problem := format('Role %s cannot create anything in schema %I.', current_user, r.nspname);
-                RETURN NEXT;
-            END IF;
-            IF EXISTS (SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = r.oid) THEN
-                problem := format('Table %s has rules.', r.name);
-                RETURN NEXT;
-            END IF;
-        END IF;
-    END LOOP;
-
-    FOR r IN SELECT DISTINCT t.tgrelid::regclass AS rel, m.memory ->> 'table' AS other, m.memory ->> 'column' AS col
-             FROM pg_catalog.pg_trigger t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
-             WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (coalesce(replaced, '{}') || root) AND t.tgparentid = 0
-               AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) f WHERE f.func = t.tgfoid) LOOP
-        problem := format('Table %s takes part in the conversion of column %I of table %s, which is not finished.', r.rel, r.col, r.other);
-        hint := format('CALL flakeid.convert(%L, %L);', r.other, r.col);
-        RETURN NEXT;
-    END LOOP;
-    hint := NULL;
-    IF problem IS NOT NULL THEN
+    RETURN QUERY
+        SELECT p.problem, p.hint
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace CROSS JOIN LATERAL (SELECT c.oid::regclass, c.oid = ANY (replaced)) AS t (name, is_replaced)
+             CROSS JOIN LATERAL (VALUES
+            (c.relkind NOT IN ('r', 'p') OR c.relispartition OR c.reloftype <> 0 OR n.nspname IN ('pg_catalog', 'information_schema')
+                OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
+             format('%s is not an ordinary or partitioned table of its own.', t.name), NULL),
+            (c.relkind = 'r' AND NOT c.relispartition AND EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)),
+             format('Table %s takes part in inheritance.', t.name), NULL),
+            (c.relforcerowsecurity AND (c.oid = root OR t.is_replaced),
+             format('Policies of table %s hide rows from its owner.', t.name), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', t.name)),
+            (t.is_replaced AND NOT has_schema_privilege(n.oid, 'CREATE'),
+             format('Role %s cannot create anything in schema %I.', current_user, n.nspname), NULL),
+            (t.is_replaced AND EXISTS (SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid),
+             format('Table %s has rules.', t.name), NULL)) AS p (holds, problem, hint)
+        WHERE c.oid = ANY (rels) AND p.holds
+        UNION ALL
+        SELECT DISTINCT format('Table %s takes part in the conversion of column %I of table %s, which is not finished.', t.tgrelid::regclass, m.memory ->> 'column', m.memory ->> 'table'),
+               format('CALL flakeid.convert(%L, %L);', m.memory ->> 'table', m.memory ->> 'column')
+        FROM pg_catalog.pg_trigger t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
+        WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (coalesce(replaced, '{}') || root) AND t.tgparentid = 0
+          AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) f WHERE f.func = t.tgfoid);
+    IF FOUND THEN
         RETURN;
     END IF;
 
     -- The column
-    IF root_typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype) AND root_typ <> target
-        AND root_typ <> flakeid.convert_type(NULL) THEN
-        problem := format('Column %I is of type %s.', root_col, root_typ::regtype);
-        RETURN NEXT;
-    END IF;
-    FOR r IN SELECT f.conname, f.confrelid::regclass AS parent FROM pg_catalog.pg_constraint f
-             WHERE f.contype = 'f' AND f.conrelid = root AND root_att = ANY (f.conkey) ORDER BY f.conname LOOP
-        problem := format('Column %I refers to table %s by foreign key %I.', root_col, r.parent, r.conname);
-        hint := format('CALL flakeid.convert(%L);', r.parent::text);
-        RETURN NEXT;
-    END LOOP;
-    hint := NULL;
+    RETURN QUERY SELECT format('Column %I is of type %s.', root_col, root_typ), NULL
+        WHERE root_typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, target, flakeid.convert_type(NULL));
+    RETURN QUERY
+        SELECT format('Column %I refers to table %s by foreign key %I.', root_col, f.confrelid::regclass, f.conname), format('CALL flakeid.convert(%L);', f.confrelid::regclass)
+        FROM pg_catalog.pg_constraint f WHERE f.contype = 'f' AND f.conrelid = root AND root_att = ANY (f.conkey) ORDER BY f.conname;
 
     -- What cannot follow a change of type, or a new column
-    FOR r IN SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0) AS what, d.refobjid::regclass AS rel
-             FROM unnest(changed, changed_atts) AS c (rel, att)
-                  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-             WHERE d.classid = 'pg_proc'::regclass
-             UNION
-             SELECT pg_describe_object(d.classid, d.objid, 0), v.view::regclass
-             FROM flakeid.convert_views(changed, changed_atts) v
-                  JOIN pg_catalog.pg_class c ON c.oid = v.view
-                  JOIN pg_catalog.pg_depend d ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view)
-                                              OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype)
-             WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass) ORDER BY 1, 2 LOOP
-        problem := format('%s depends on %s.', upper(left(r.what, 1)) || substr(r.what, 2), r.rel);
-        hint := 'Drop it before, and create it again afterwards.';
-        RETURN NEXT;
-    END LOOP;
-    FOR r IN SELECT c.relkind, c.relowner, v.view::regclass AS name,
-                    EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = v.view AND d.deptype = 'e') AS member
-             FROM flakeid.convert_views(changed, changed_atts) v JOIN pg_catalog.pg_class c ON c.oid = v.view ORDER BY v.view LOOP
-        IF r.relkind <> 'v' OR r.member THEN
-            problem := format('Materialized view %s reads the column.', r.name);
-            IF r.member THEN
-                problem := format('View %s, of an extension, reads the column.', r.name);
-            END IF;
-            hint := 'Drop it before, and create it again afterwards.';
-            RETURN NEXT;
-        ELSIF r.relowner <> me THEN
-            problem := format('View %s belongs to another role, %s.', r.name, r.relowner::regrole);
-            hint := 'Let that role drop it before, and create it again afterwards.';
-            RETURN NEXT;
-        END IF;
-    END LOOP;
-    hint := NULL;
-    FOR r IN SELECT DISTINCT c.rel::regclass AS rel, a.attname
-             FROM unnest(changed, changed_atts) AS c (rel, att)
-                  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-                  JOIN pg_catalog.pg_attrdef e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
-                  JOIN pg_catalog.pg_attribute a ON a.attrelid = e.adrelid AND a.attnum = e.adnum AND a.attgenerated <> ''
-             UNION
-             SELECT c.rel::regclass, a.attname
-             FROM unnest(changed, changed_atts) AS c (rel, att)
-                  JOIN pg_catalog.pg_attribute g ON g.attrelid = c.rel AND g.attnum = c.att AND g.attgenerated <> ''
-                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = c.att
-             UNION
-             SELECT c.rel::regclass, a.attname
-             FROM unnest(changed, changed_atts) AS c (rel, att)
-                  JOIN pg_catalog.pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.rel AND d.objsubid = c.att
-                                                 AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid <> 0
-                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.rel AND a.attnum = d.refobjsubid AND a.attgenerated <> ''
-             ORDER BY 1, 2 LOOP
-        problem := format('Column %I of table %s is generated.', r.attname, r.rel);
-        hint := format('ALTER TABLE %s ALTER COLUMN %I DROP EXPRESSION;', r.rel, r.attname);
-        RETURN NEXT;
-    END LOOP;
-    hint := NULL;
-    FOR r IN SELECT DISTINCT p.partrelid::regclass AS rel
-             FROM unnest(changed, changed_atts) AS c (rel, att) JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = c.rel
-             WHERE c.att = ANY (p.partattrs)
-                OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = p.partrelid
-                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = p.partrelid AND d.refobjsubid = c.att) LOOP
-        problem := format('Table %s is partitioned by the column.', r.rel);
-        hint := CASE WHEN way = 'kept' AND root_typ = 'int8'::regtype THEN format('CALL flakeid.convert(%L, type => ''bigint'');', root::regclass::text) END;
-        RETURN NEXT;
-    END LOOP;
-    FOR r IN SELECT DISTINCT c.rel::regclass AS rel, pub.pubname
-             FROM pg_catalog.pg_publication pub
-                  JOIN pg_catalog.pg_publication_rel pr ON pr.prpubid = pub.oid
-                  JOIN unnest(changed, changed_atts) AS c (rel, att) ON c.rel = pr.prrelid
-             WHERE pr.prrelid = ANY (replaced)
-                OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_publication_rel'::regclass AND d.objid = pr.oid
-                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att AND pr.prqual IS NOT NULL)
-             UNION
-             SELECT c::regclass, p.pubname FROM unnest(replaced) AS c JOIN pg_catalog.pg_class k ON k.oid = c
-                  JOIN pg_catalog.pg_namespace n ON n.oid = k.relnamespace
-                  JOIN pg_catalog.pg_publication_tables p ON p.schemaname = n.nspname AND p.tablename = k.relname LOOP
-        problem := format('Publication %I has table %s.', r.pubname, r.rel);
-        hint := 'Subscribers need the new column before it is filled. Take the table out of the publication, convert it, and let subscribers copy it anew.';
-        RETURN NEXT;
-    END LOOP;
-    hint := NULL;
-
-    IF replaced IS NOT NULL THEN
-        FOR r IN SELECT DISTINCT x.conname, x.conrelid::regclass AS rel, x.contype
-                 FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t
-                      JOIN pg_catalog.pg_constraint x ON x.conrelid = t.rel AND t.att = ANY (x.conkey)
-                 WHERE c.replaced AND x.conparentid = 0 AND (x.contype = 'x' OR x.contype IN ('f', 'c') AND NOT x.convalidated) ORDER BY 1, 2 LOOP
-            IF r.contype = 'x' THEN
-                problem := format('The column is in exclusion constraint %I of table %s.', r.conname, r.rel);
-                hint := format('ALTER TABLE %s DROP CONSTRAINT %I;', r.rel, r.conname);
-            ELSE
-                problem := format('Constraint %I of table %s is not valid.', r.conname, r.rel);
-                hint := format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', r.rel, r.conname);
-            END IF;
-            RETURN NEXT;
-        END LOOP;
-        -- Each row is updated once. Other triggers would see it, unless replication's part is played.
-        FOR r IN SELECT t.tgname, t.tgrelid::regclass AS rel, t.tgenabled FROM pg_catalog.pg_trigger t
-                 WHERE NOT started AND t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgtype & 16 = 16
-                   AND cardinality(t.tgattr::int2[]) = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
-                   AND (t.tgenabled IN ('A', 'R') OR t.tgenabled = 'O' AND NOT flakeid.convert_quiet()) ORDER BY t.tgrelid, t.tgname LOOP
-            problem := format('Trigger %I of table %s would fire for each row.', r.tgname, r.rel);
-            hint := CASE r.tgenabled WHEN 'O' THEN format('GRANT SET ON PARAMETER session_replication_role TO %I;', current_user)
-                                     ELSE format('ALTER TABLE %s DISABLE TRIGGER %I;', r.rel, r.tgname) END;
-            RETURN NEXT;
-        END LOOP;
-        hint := NULL;
-        FOR r IN SELECT c.* FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced AND way <> 'back' LOOP
-            IF r.old_att IS NOT NULL THEN
-                problem := format('Column %I of table %s still stands, from a conversion before.', r.old_col, r.rel::regclass);
-                hint := format('ALTER TABLE %s DROP COLUMN %I;', r.rel::regclass, r.old_col);
-                RETURN NEXT;
-            END IF;
-        END LOOP;
-        -- Its other parents would need the same new ids.
-        FOR r IN SELECT c.rel::regclass AS rel, c.col, f.conname, f.confrelid::regclass AS parent
-                 FROM flakeid.convert_columns(root, root_att, way, target) c JOIN pg_catalog.pg_constraint f ON f.conrelid = c.rel AND c.att = ANY (f.conkey)
-                 WHERE way <> 'kept' AND c.via <> 0 AND f.contype = 'f' AND f.conparentid = 0
-                   AND NOT EXISTS (SELECT FROM flakeid.convert_graph(root, root_att) g
-                                   WHERE g.rel = coalesce(pg_partition_root(f.confrelid), f.confrelid)
-                                     AND g.col = flakeid.convert_column_name(f.confrelid, f.confkey[array_position(f.conkey, c.att)])) ORDER BY 1, 3 LOOP
-            problem := format('Column %I of table %s refers to table %s too, by foreign key %I.', r.col, r.rel, r.parent, r.conname);
-            hint := format('ALTER TABLE %s DROP CONSTRAINT %I;', r.rel, r.conname);
-            RETURN NEXT;
-        END LOOP;
-        hint := NULL;
-    END IF;
-
+    RETURN QUERY
+        SELECT format('%s depends on %s.', upper(left(x.what, 1)) || substr(x.what, 2), x.rel), anew
+        FROM (SELECT pg_describe_object(d.classid, d.objid, 0) AS what, d.refobjid::regclass AS rel
+              FROM unnest(changed, changed_atts) AS c (rel, att)
+                   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+              WHERE d.classid = 'pg_proc'::regclass
+              UNION
+              SELECT pg_describe_object(d.classid, d.objid, 0), v.view::regclass
+              FROM flakeid.convert_views(changed, changed_atts) v
+                   JOIN pg_catalog.pg_class c ON c.oid = v.view
+                   JOIN pg_catalog.pg_depend d ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view)
+                                               OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype)
+              WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass)) x ORDER BY x.what, x.rel;
+    RETURN QUERY
+        SELECT CASE WHEN x.member THEN format('View %s, of an extension, reads the column.', x.name)
+                    WHEN x.relkind <> 'v' THEN format('Materialized view %s reads the column.', x.name)
+                    ELSE format('View %s belongs to another role, %s.', x.name, x.owner) END,
+               CASE WHEN x.member OR x.relkind <> 'v' THEN anew ELSE 'Let that role drop it before, and create it again afterwards.' END
+        FROM (SELECT c.relkind, pg_get_userbyid(c.relowner) AS owner, v.view::regclass AS name,
+                     EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = v.view AND d.deptype = 'e') AS member
+              FROM flakeid.convert_views(changed, changed_atts) v JOIN pg_catalog.pg_class c ON c.oid = v.view) x
+        WHERE x.member OR x.relkind <> 'v' OR x.owner <> current_user ORDER BY x.name;
+    RETURN QUERY
+        SELECT format('Column %I of table %s is generated.', a.attname, x.rel), format('ALTER TABLE %s ALTER COLUMN %I DROP EXPRESSION;', x.rel, a.attname)
+        FROM (SELECT c.rel::regclass AS rel, c.att FROM unnest(changed, changed_atts) AS c (rel, att)
+              UNION
+              SELECT e.adrelid, e.adnum
+              FROM unnest(changed, changed_atts) AS c (rel, att)
+                   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+                   JOIN pg_catalog.pg_attrdef e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+              UNION
+              SELECT d.refobjid, d.refobjsubid::int2
+              FROM unnest(changed, changed_atts) AS c (rel, att)
+                   JOIN pg_catalog.pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.rel AND d.objsubid = c.att
+                                                  AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid <> 0) x
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = x.rel AND a.attnum = x.att AND a.attgenerated <> '' ORDER BY x.rel, a.attname;
+    RETURN QUERY
+        SELECT format('Table %s is partitioned by the column.', p.partrelid::regclass),
+               CASE WHEN way = 'kept' AND root_typ = 'int8'::regtype THEN format('CALL flakeid.convert(%L, type => ''bigint'');', root::regclass) END
+        FROM pg_catalog.pg_partitioned_table p
+        WHERE EXISTS (SELECT FROM unnest(changed, changed_atts) AS c (rel, att)
+                      WHERE c.rel = p.partrelid
+                        AND (c.att = ANY (p.partattrs)
+                             OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = p.partrelid
+                                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = p.partrelid AND d.refobjsubid = c.att)));
+    RETURN QUERY
+        SELECT format('Publication %I has table %s.', x.pubname, x.rel),
+               'Subscribers need the new column before it is filled. Take the table out of the publication, convert it, and let subscribers copy it anew.'
+        FROM (SELECT c.rel::regclass AS rel, pub.pubname
+              FROM pg_catalog.pg_publication pub
+                   JOIN pg_catalog.pg_publication_rel pr ON pr.prpubid = pub.oid
+                   JOIN unnest(changed, changed_atts) AS c (rel, att) ON c.rel = pr.prrelid
+              WHERE pr.prrelid = ANY (replaced)
+                 OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_publication_rel'::regclass AND d.objid = pr.oid
+                              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att AND pr.prqual IS NOT NULL)
+              UNION
+              SELECT c::regclass, p.pubname FROM unnest(replaced) AS c JOIN pg_catalog.pg_class k ON k.oid = c
+                   JOIN pg_catalog.pg_namespace n ON n.oid = k.relnamespace
+                   JOIN pg_catalog.pg_publication_tables p ON p.schemaname = n.nspname AND p.tablename = k.relname) x;
+    RETURN QUERY
+        SELECT DISTINCT CASE x.contype WHEN 'x' THEN format('The column is in exclusion constraint %I of table %s.', x.conname, x.conrelid::regclass)
+                                       ELSE format('Constraint %I of table %s is not valid.', x.conname, x.conrelid::regclass) END,
+               format('ALTER TABLE %s %s CONSTRAINT %I;', x.conrelid::regclass, CASE x.contype WHEN 'x' THEN 'DROP' ELSE 'VALIDATE' END, x.conname)
+        FROM flakeid.convert_columns(root, root_att, way, target) c, flakeid.convert_tree(c.rel, c.att) t
+             JOIN pg_catalog.pg_constraint x ON x.conrelid = t.rel AND t.att = ANY (x.conkey)
+        WHERE c.replaced AND x.conparentid = 0 AND (x.contype = 'x' OR x.contype IN ('f', 'c') AND NOT x.convalidated) ORDER BY 2;
+    -- Each row is updated once. Other triggers would see it, unless replication's part is played.
+    RETURN QUERY
+        SELECT format('Trigger %I of table %s would fire for each row.', t.tgname, t.tgrelid::regclass),
+               CASE t.tgenabled WHEN 'O' THEN format('GRANT SET ON PARAMETER session_replication_role TO %I;', current_user)
+                                ELSE format('ALTER TABLE %s DISABLE TRIGGER %I;', t.tgrelid::regclass, t.tgname) END
+        FROM pg_catalog.pg_trigger t
+        WHERE NOT started AND t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgtype & 16 = 16
+          AND cardinality(t.tgattr::int2[]) = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
+          AND (t.tgenabled IN ('A', 'R') OR t.tgenabled = 'O' AND NOT flakeid.convert_quiet()) ORDER BY t.tgrelid, t.tgname;
+    RETURN QUERY
+        SELECT format('Column %I of table %s still stands, from a conversion before.', c.old_col, c.rel::regclass), format('ALTER TABLE %s DROP COLUMN %I;', c.rel::regclass, c.old_col)
+        FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced AND way <> 'back' AND c.old_att IS NOT NULL;
+    -- Its other parents would need the same new ids.
+    RETURN QUERY
+        SELECT format('Column %I of table %s refers to table %s too, by foreign key %I.', c.col, c.rel::regclass, f.confrelid::regclass, f.conname),
+               format('ALTER TABLE %s DROP CONSTRAINT %I;', c.rel::regclass, f.conname)
+        FROM flakeid.convert_columns(root, root_att, way, target) c JOIN pg_catalog.pg_constraint f ON f.conrelid = c.rel AND c.att = ANY (f.conkey)
+        WHERE c.replaced AND way <> 'kept' AND c.via <> 0 AND f.contype = 'f' AND f.conparentid = 0
+          AND NOT EXISTS (SELECT FROM flakeid.convert_graph(root, root_att) g
+                          WHERE g.rel = coalesce(pg_partition_root(f.confrelid), f.confrelid)
+                            AND g.col = flakeid.convert_column_name(f.confrelid, f.confkey[array_position(f.conkey, c.att)])) ORDER BY c.rel, f.conname;
     IF way IN ('undo', 'back') THEN
         RETURN;
     END IF;
@@ -635,21 +570,14 @@ BEGIN
     END;
     IF root_typ <> 'uuid'::regtype AND NOT flakeid.convert_is_made(root, root_att) THEN
         highest := flakeid.convert_highest(root, root_col);
-        IF highest >= drawn THEN
-            problem := format('New ids would not lie above the highest one, %s.', highest);
-            hint := 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET flakeid.layout = ' || quote_literal(flakeid.layout_above(highest)) || ';';
-            IF hint IS NULL THEN
-                problem := problem || ' Nor would those of another layout.';
-            END IF;
-            RETURN NEXT;
-            hint := NULL;
-        END IF;
+        hint := 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET flakeid.layout = ' || quote_literal(flakeid.layout_above(highest)) || ';';
+        RETURN QUERY SELECT format('New ids would not lie above the highest one, %s.%s', highest, CASE WHEN hint IS NULL THEN ' Nor would those of another layout.' END), hint
+            WHERE highest >= drawn;
     END IF;
     IF created_at IS NOT NULL THEN
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = root AND a.attname = created_at AND NOT a.attisdropped
                        AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)) THEN
-            problem := format('Table %s has no column %I that holds a time.', root::regclass, created_at);
-            RETURN NEXT;
+            RETURN QUERY SELECT format('Table %s has no column %I that holds a time.', root::regclass, created_at), NULL;
             RETURN;
         END IF;
         l := flakeid.convert_layout();
@@ -657,29 +585,16 @@ BEGIN
                               count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s%3$s', created_at, root::regclass,
             CASE WHEN flakeid.convert_is_made(root, root_att) THEN format(' WHERE %I <= %s', root_col, coalesce(flakeid.convert_kept(root, root_att), -1)) END)
         INTO r USING l.epoch;
-        IF r.without + r.early > 0 THEN
-            problem := format('Of the rows, %s have no time in column %I, and %s lie before the epoch of the layout, %s.', r.without, created_at, r.early, l.epoch);
-            RETURN NEXT;
-        END IF;
-        IF r.ahead > 0 THEN
-            problem := format('Of the rows, %s lie ahead of the clock by column %I.', r.ahead, created_at);
-            RETURN NEXT;
-        END IF;
+        RETURN QUERY SELECT p.problem, NULL FROM (VALUES
+            (r.without + r.early, format('Of the rows, %s have no time in column %I, and %s lie before the epoch of the layout, %s.', r.without, created_at, r.early, l.epoch)),
+            (r.ahead, format('Of the rows, %s lie ahead of the clock by column %I.', r.ahead, created_at))) AS p (rows, problem) WHERE p.rows > 0;
     END IF;
-    IF way = 'made' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i
-                                    WHERE i.indrelid = root AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indkey[0] = root_att
-                                      AND i.indpred IS NULL) THEN
-        problem := format('Column %I alone is not unique.', root_col);
-        RETURN NEXT;
-    END IF;
-    IF way = 'made' THEN
-        FOR r IN SELECT c.rel::regclass AS rel, c.col FROM flakeid.convert_columns(root, root_att, way, target) c
-                 WHERE c.via <> 0 AND flakeid.convert_default(c.rel, c.att) IS NOT NULL LOOP
-            problem := format('Column %I of table %s has a default.', r.col, r.rel);
-            hint := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', r.rel, r.col);
-            RETURN NEXT;
-        END LOOP;
-    END IF;
+    RETURN QUERY SELECT format('Column %I alone is not unique.', root_col), NULL
+        WHERE way = 'made' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i
+            WHERE i.indrelid = root AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indkey[0] = root_att AND i.indpred IS NULL);
+    RETURN QUERY
+        SELECT format('Column %I of table %s has a default.', c.col, c.rel::regclass), format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', c.rel::regclass, c.col)
+        FROM flakeid.convert_columns(root, root_att, way, target) c WHERE way = 'made' AND c.via <> 0 AND flakeid.convert_default(c.rel, c.att) IS NOT NULL;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, text, regtype, name, bool) IS 'internal: why a conversion cannot be done, and a statement that helps';
