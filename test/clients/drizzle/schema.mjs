@@ -1,9 +1,7 @@
 // Drizzle
 import { relations, sql } from 'drizzle-orm';
-import { customType, pgTable, text } from 'drizzle-orm/pg-core';
-
-// Kept as a string. In TypeScript: customType<{ data: string; driverData: string }>
-const flake = customType({ dataType: () => 'flake' });
+import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
+import { flake, flakeSealed } from './flake.mjs';
 
 export const customer = pgTable('customer', {
     id: flake().primaryKey().default(sql`flake_next()`),
@@ -13,6 +11,23 @@ export const purchase = pgTable('purchase', {
     id: flake().primaryKey().default(sql`flake_next()`),
     customerId: flake('customer_id').notNull().references(() => customer.id),
     item: text().notNull(),
+});
+
+export const ticket = pgTable('ticket', {
+    id: flakeSealed().primaryKey().default(sql`flake_next()`),
+    item: text().notNull(),
+});
+export const reply = pgTable('reply', {
+    id: flakeSealed().primaryKey().default(sql`flake_next()`),
+    ticketId: flakeSealed('ticket_id').notNull().references(() => ticket.id),
+});
+export const invoice = pgTable('invoice', {
+    id: bigint({ mode: 'bigint' }).primaryKey().default(sql`flake_next()`),
+    item: text().notNull(),
+});
+export const payment = pgTable('payment', {
+    id: bigint({ mode: 'bigint' }).primaryKey().default(sql`flake_next()`),
+    invoiceId: bigint('invoice_id', { mode: 'bigint' }).notNull().references(() => invoice.id),
 });
 
 export const customerRelations = relations(customer, ({ many }) => ({ purchases: many(purchase) }));

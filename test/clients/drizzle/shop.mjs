@@ -1,8 +1,8 @@
-import { asc, gt, inArray, max } from 'drizzle-orm';
+import { asc, eq, gt, inArray, max, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import * as schema from './schema.mjs';
 
-const { customer, purchase } = schema;
+const { customer, purchase, ticket } = schema;
 export const db = drizzle(process.env.DATABASE_URL, { schema });
 
 export async function addCustomer(name) {
@@ -25,6 +25,12 @@ export async function customersWithPurchases(customerIds) {
 
 export async function purchasesAfter(id, count) {
     return db.select().from(purchase).where(gt(purchase.id, id)).orderBy(asc(purchase.id)).limit(count);
+}
+
+// A text from outside: one that is no sealed id finds no row, so answer 404.
+export async function findTicket(text) {
+    const [row] = await db.select().from(ticket).where(eq(ticket.id, sql`flake_sealed_or_null(${text})`));
+    return row;
 }
 
 export async function lastPurchase() {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { eq, sql } from 'drizzle-orm';
 import { bigint, pgTable } from 'drizzle-orm/pg-core';
-import { ids, made, pages, rounded, version } from '../check.mjs';
-import { customer, purchase } from './schema.mjs';
+import { ids, made, pages, rounded, strangers, version } from '../check.mjs';
+import { customer, invoice, payment, purchase, reply, ticket } from './schema.mjs';
 import * as shop from './shop.mjs';
 
 version('drizzle-orm', 'drizzle-kit', 'pg');
@@ -34,5 +34,18 @@ assert.equal(last, ids[6], 'max() in JSON');
 const plain = pgTable('purchase', { id: bigint({ mode: 'bigint' }).primaryKey() });
 const { rows: [{ json }] } = await db.execute(sql`SELECT json_agg(id::bigint ORDER BY id) AS json FROM ${plain}`);
 assert.equal(json[0], rounded);
+
+// Sealed ids are texts.
+const [{ id }] = await db.insert(ticket).values({ item: 'tea' }).returning();
+assert.match(id, /^[0-9a-v]{13}$/);
+await db.insert(reply).values({ ticketId: id });
+assert.equal((await db.select().from(reply).where(eq(reply.ticketId, id)))[0].ticketId, id);
+assert.equal((await shop.findTicket(id)).item, 'tea');
+for (const text of strangers) {
+    assert.equal(await shop.findTicket(text), undefined, text);
+}
+const [bill] = await db.insert(invoice).values({ item: 'tea' }).returning();
+await db.insert(payment).values({ invoiceId: bill.id });
+assert.equal((await db.select().from(payment).where(eq(payment.invoiceId, bill.id))).length, 1);
 
 await db.$client.end();
