@@ -1,3 +1,1 @@
-CREATE SCHEMA extensions;
-CREATE EXTENSION flakeid SCHEMA extensions;
-ALTER DATABASE :"DBNAME" SET search_path = public, extensions;
+CREATE EXTENSION IF NOT EXISTS flakeid;

@@ -1,8 +1,10 @@
 // TypeORM
-import { DataSource, EntitySchema, In, MoreThan } from 'typeorm';
+import { DataSource, EntitySchema, In, MoreThan, Raw } from 'typeorm';
 
 // Made by the database, and kept as a string. (Not `generated`, which is for sequences and uuids.)
 const id = { type: 'flake', primary: true, default: () => 'flake_next()' };
+const sealed = { ...id, type: 'flake_sealed' };
+const bigint = { ...id, type: 'bigint' };
 
 export const Customer = new EntitySchema({
     name: 'customer',
@@ -17,9 +19,15 @@ export const Purchase = new EntitySchema({
     },
 });
 
+const to = (target) => ({ type: 'many-to-one', target, joinColumn: { name: `${target}_id` } });
+export const Ticket = new EntitySchema({ name: 'ticket', columns: { id: sealed, item: { type: 'text' } } });
+export const Reply = new EntitySchema({ name: 'reply', columns: { id: sealed, ticket_id: { type: 'flake_sealed' } }, relations: { ticket: to('ticket') } });
+export const Invoice = new EntitySchema({ name: 'invoice', columns: { id: bigint, item: { type: 'text' } } });
+export const Payment = new EntitySchema({ name: 'payment', columns: { id: bigint, invoice_id: { type: 'bigint' } }, relations: { invoice: to('invoice') } });
+
 export function source(options) {
-    const made = new DataSource({ type: 'postgres', url: process.env.DATABASE_URL, entities: [Customer, Purchase], installExtensions: false, ...options });
-    made.driver.supportedDataTypes.push('flake');
+    const made = new DataSource({ type: 'postgres', url: process.env.DATABASE_URL, entities: [Customer, Purchase, Ticket, Reply, Invoice, Payment], installExtensions: false, ...options });
+    made.driver.supportedDataTypes.push('flake', 'flake_sealed');
     return made;
 }
 
@@ -41,6 +49,11 @@ export async function customersWithPurchases(db, customerIds) {
 
 export async function purchasesAfter(db, id, count) {
     return db.getRepository(Purchase).find({ where: { id: MoreThan(id) }, order: { id: 'ASC' }, take: count });
+}
+
+// A text from outside: one that is no sealed id finds no row, so answer 404.
+export async function findTicket(db, text) {
+    return db.getRepository(Ticket).findOneBy({ id: Raw((column) => `${column} = flake_sealed_or_null(:text)`, { text }) });
 }
 
 export async function lastPurchase(db) {
