@@ -4,9 +4,11 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import pg from 'pg';
 
 // In TypeScript: interface Purchase { id: Generated<string>; customer_id: string; item: string }
-export const db = new Kysely({
-    dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: process.env.DATABASE_URL }) }),
-});
+export function connect(connectionString) {
+    return new Kysely({ dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString }) }) });
+}
+
+export const db = connect(process.env.DATABASE_URL);
 
 export const migrations = {
     '1_shop': {
@@ -22,10 +24,21 @@ export const migrations = {
                 .addColumn('customer_id', sql`flake`, (column) => column.notNull().references('customer.id'))
                 .addColumn('item', 'text', (column) => column.notNull())
                 .execute();
+            for (const [type, parent, child] of [['flake_sealed', 'ticket', 'reply'], ['bigint', 'invoice', 'payment']]) {
+                await db.schema.createTable(parent)
+                    .addColumn('id', sql.raw(type), id)
+                    .addColumn('item', 'text', (column) => column.notNull())
+                    .execute();
+                await db.schema.createTable(child)
+                    .addColumn('id', sql.raw(type), id)
+                    .addColumn(`${parent}_id`, sql.raw(type), (column) => column.notNull().references(`${parent}.id`))
+                    .execute();
+            }
         },
         async down(db) {
-            await db.schema.dropTable('purchase').execute();
-            await db.schema.dropTable('customer').execute();
+            for (const table of ['purchase', 'customer', 'reply', 'ticket', 'payment', 'invoice']) {
+                await db.schema.dropTable(table).execute();
+            }
         },
     },
 };
@@ -46,6 +59,11 @@ export async function customersWithPurchases(customerIds) {
             eb.selectFrom('purchase as p').whereRef('p.customer_id', '=', 'c.id').orderBy('p.id').select(['p.id', 'p.item']),
         ).as('purchases')])
         .execute();
+}
+
+// A text from outside: one that is no sealed id finds no row, so answer 404.
+export async function findTicket(text) {
+    return db.selectFrom('ticket').where('id', '=', (eb) => eb.fn('flake_sealed_or_null', [eb.val(text)])).selectAll().executeTakeFirst();
 }
 
 export async function purchasesAfter(id, count) {
