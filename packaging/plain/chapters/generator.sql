@@ -47,9 +47,11 @@ BEGIN
 END
 $$;
 
+CREATE TABLE flakeid_plain.configuring ();
 CREATE TABLE flakeid_plain.opening ();
 CREATE TABLE flakeid_plain.extending ();
 CREATE TABLE flakeid_plain.flushing ();
+COMMENT ON TABLE flakeid_plain.configuring IS 'locked by who changes settings';
 COMMENT ON TABLE flakeid_plain.opening IS 'locked by who opens a tick';
 COMMENT ON TABLE flakeid_plain.extending IS 'locked by who extends the bound';
 COMMENT ON TABLE flakeid_plain.flushing IS 'truncated, and that rolled back, to flush WAL';

@@ -353,4 +353,3 @@ CREATE VIEW flakeid_plain.layouts AS
            flakeid_plain.moment(flakeid_plain.end_us(flakeid_plain.layout_of(p.name))) AS ends
     FROM flakeid_plain.presets() AS p;
 COMMENT ON VIEW flakeid_plain.layouts IS 'the presets';
-GRANT SELECT ON flakeid_plain.layouts TO PUBLIC;

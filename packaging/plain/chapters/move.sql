@@ -183,4 +183,3 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE flakeid_plain.from_extension() IS 'for superusers: from now on ids are made here, and the extension is dropped';
-REVOKE ALL ON PROCEDURE flakeid_plain.to_extension(), flakeid_plain.from_extension() FROM PUBLIC;

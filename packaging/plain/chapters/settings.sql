@@ -51,7 +51,7 @@ BEGIN
             MESSAGE = 'invalid value for parameter "flakeid.secret"',
             HINT = 'A secret is 32 hexadecimal digits, or exactly 16 characters.';
     END IF;
-    LOCK TABLE flakeid_plain.replaced IN SHARE ROW EXCLUSIVE MODE;      -- one change at a time
+    LOCK TABLE flakeid_plain.configuring IN EXCLUSIVE MODE;
     g := flakeid_plain.generator();
     g.layout := layout;
     g.node := node_text;
@@ -77,9 +77,9 @@ BEGIN
         'LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L', format('SELECT %L::flakeid_plain.layout', l));
     EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.generator() RETURNS flakeid_plain.generator '
         'LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L', format('SELECT %L::flakeid_plain.generator', g));
-    makes_ids := format('(%%1$s & %s) << %s | (%%1$s >> %s)', g.tick_mask, l.time_shift, g.tick_bits)
-        || CASE WHEN l.sequence_shift > 0 THEN ' << ' || l.sequence_shift ELSE '' END
-        || CASE WHEN g.node > 0 THEN format(' | %s::bigint', flakeid_plain.place_node(l, g.node)) ELSE '' END;
+    makes_ids := format('(%%1$s & %s) << %s | (%%1$s >> %s', g.tick_mask, l.time_shift, g.tick_bits)
+        || CASE WHEN l.sequence_shift > 0 THEN format(' << %s)', l.sequence_shift) ELSE ')' END
+        || CASE WHEN g.node > 0 THEN format(' | %L::bigint', flakeid_plain.place_node(l, g.node)) ELSE '' END;
     EXECUTE format('CREATE OR REPLACE FUNCTION flakeid_plain.id_of(word bigint) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE RETURN %s',
         format(CASE WHEN l.enciphered THEN 'flakeid_plain.flake_encrypt(%s)' ELSE '%s' END, format(makes_ids, 'word')));
     IF l.enciphered THEN
@@ -93,9 +93,9 @@ BEGIN
     -- The server evaluates CASE from left to right, so currval() is the word that was compared.
     EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_next() RETURNS bigint LANGUAGE sql VOLATILE' || rights || ' RETURN '
         || CASE WHEN l.enciphered OR l.tick_us > 1000 THEN 'flakeid_plain.next_id()'
-            ELSE format('CASE WHEN nextval(%1$L::regclass) & %2$s = (date_part(''epoch'', clock_timestamp()) * %3$s::float8 - %4$s::float8)::bigint '
+            ELSE format('CASE WHEN nextval(%1$L::regclass) & %2$s = (date_part(''epoch'', clock_timestamp()) * %3$L::float8 - %4$L::float8)::bigint '
                 'THEN %5$s ELSE flakeid_plain.next_id() END',
-                g.word, g.tick_mask, 1000000.0 / l.tick_us, l.epoch_us::numeric / l.tick_us + 0.5,
+                g.word, g.tick_mask, 1000000::float8 / l.tick_us, trim_scale(l.epoch_us::numeric / l.tick_us + 0.5),
                 format(makes_ids, format('currval(%L::regclass)', g.word)))
             END;
     EXECUTE 'CREATE OR REPLACE FUNCTION flakeid_plain.flake_next_many(n int, layout text DEFAULT NULL) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE'
@@ -171,7 +171,3 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid_plain.adopt(bigint) IS 'for the owner: declares that no id above this one is in use, and none is asked for again';
-
-GRANT USAGE ON SCHEMA flakeid_plain TO PUBLIC;
-REVOKE ALL ON FUNCTION flakeid_plain.adopt(bigint), flakeid_plain.begin_past(bigint), flakeid_plain.configure(), flakeid_plain.settings_changed(),
-    flakeid_plain.extend(bigint, boolean, boolean), flakeid_plain.floor_at_start(bigint), flakeid_plain.throw_exhausted(), flakeid_plain.flush_wal() FROM PUBLIC;

@@ -193,16 +193,16 @@ draw('later');
 }
 
 # Whoever draws can neither set the generator back nor hold its locks.
-my @sequences = qw(word tick sure extended bound home);
+my @sequences = qw(word_a word_b tick sure extended bound home);
 is_deeply([ map { refused("SELECT setval('flakeid_plain.$_', 5)") } @sequences ], [ map { '42501' } @sequences ], 'no setval()');
-is_deeply([ map { refused("BEGIN; LOCK TABLE flakeid_plain.$_ IN ACCESS SHARE MODE") } qw(opening extending flushing settings) ], [ ('42501') x 4 ], 'no lock');
+is_deeply([ map { refused("BEGIN; LOCK TABLE flakeid_plain.$_ IN ACCESS SHARE MODE") } qw(configuring opening extending flushing settings) ], [ ('42501') x 5 ], 'no lock');
 is_deeply(
-	[ map { refused("SELECT flakeid_plain.$_") } 'adopt(5)', 'configure()', 'extend(1, true, true)', 'floor_at_start(1)', 'flush_wal()', 'secret_rounds()' ],
-	[ ('42501') x 6 ], 'nothing of the owner');
+	[ map { refused("SELECT flakeid_plain.$_") } 'adopt(5)', 'close_tick()', 'configure()', 'extend(1, true, true)', 'floor_at_start(1)', 'flush_wal()', 'secret_rounds()' ],
+	[ ('42501') x 7 ], 'nothing of the owner');
 is(refused("SELECT setval('flakeid_plain.bound', 5)", 'owner'), '42501', 'the owner cannot lower the bound either');
-$server->connect($database)->run("SET ROLE clerk; SELECT nextval('flakeid_plain.word') FROM generate_series(1, 100000)");
+$server->connect($database)->run("SET ROLE clerk; SELECT nextval((flakeid_plain.generator()).word) FROM generate_series(1, 100000)");
 draw('after somebody has wasted words');
-for my $call ('open(true, -5)', 'open(true, 100000)', 'open(true, NULL)', 'open(NULL, 5)', 'next_of(1, 4096, 1)')
+for my $call ('open(true, -5)', 'open(true, 100000)', 'open(true, NULL)', 'open(NULL, 5)', 'id_of(-1)')
 {
 	refused("SELECT flakeid_plain.$call");
 	draw("after a call of flakeid_plain.$call");
@@ -273,14 +273,49 @@ draw('another node');
 $server->connect($database)->run("BEGIN; UPDATE flakeid_plain.settings SET value = '8' WHERE name = 'node'; ROLLBACK");
 draw('a change that was rolled back');
 is($server->value($database, 'SELECT flake_node(flake_next())'), 7, 'the node is the one before');
-%seen = ();
-$highest = 0;
-for my $layout (qw(sonyflake2 randflake js53 uidgenerator31))
+
+# A statement that runs meanwhile makes no more ids with the old settings.
 {
-	$server->value($database, "UPDATE settings SET value = '$layout' WHERE name = 'layout'");
-	my $answer = $layout eq 'randflake' ? $server->connect($database)->run('SELECT flake_next(), * FROM flake_inspect(flake_next())') : draw($layout, 'flake_next() FROM generate_series(1, 20)');
-	is($answer->{code}, undef, "layout $layout");
+	my $session = $server->connect($database);
+	$session->run('BEGIN; DECLARE running CURSOR FOR SELECT flake_next() FROM generate_series(1, 100)');
+	my @before = map { $_->[0] } @{ $session->run('FETCH 10 FROM running')->{rows} };
+	$server->value($database, "UPDATE settings SET value = '9' WHERE name = 'node'");
+	draw('the next node');
+	my @after = map { $_->[0] } @{ $session->run('FETCH 10 FROM running')->{rows} };
+	my %nodes = map { $_ => $server->value($database, "SELECT flake_node($_)") } @before, @after;
+	is_deeply([ map { $nodes{$_} } @before, @after ], [ (7) x 10, (9) x 10 ], 'a statement that ran when the node was changed');
+	is((grep { $seen{$_}++ } @before, @after), 0, 'none of its ids twice');
+	$session->run('COMMIT');
+}
+%seen = ();
+for my $layout (qw(sonyflake2 js53 uidgenerator31))
+{
 	$highest = 0;
+	$server->value($database, "UPDATE settings SET value = '$layout' WHERE name = 'layout'");
+	is(draw($layout, 'flake_next() FROM generate_series(1, 20)')->{code}, undef, "layout $layout");
+}
+
+# A dump that is read and put back within a long tick.
+$server->stop_clock(10 + 2 * int $server->now / 2);    # where the common case rounds to this tick
+{
+	my @some = 'flake_next() FROM generate_series(1, 100)';
+	draw('before the dump', @some);
+	my $dump = dump_generator('owner');
+	draw('what the dump does not know', @some);
+	put_back('owner', $dump);
+	draw('put back within the tick', @some);
+}
+$server->set_clock($server->{offset} + 20);
+
+# Who may not decipher makes enciphered ids.
+$server->value($database, "UPDATE settings SET value = 'randflake' WHERE name = 'layout'");
+{
+	my $session = $server->connect($database);
+	$session->run('SET ROLE clerk');
+	my $answer = $session->run('SELECT flake_next() FROM generate_series(1, 20) UNION ALL SELECT flake_next_many(20) UNION ALL SELECT flake_block(1)');
+	is($answer->{code}, undef, 'layout randflake') or diag $answer->{message};
+	is((grep { $seen{ $_->[0] }++ } @{ $answer->{rows} }), 0, 'none twice');
+	is($session->run("SELECT flakeid_plain.$_")->{code}, '42501', "not for everybody: $_") for 'id_of(5)', 'flake_encrypt(5)';
 }
 
 $server->drop;

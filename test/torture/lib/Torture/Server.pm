@@ -56,9 +56,10 @@ our $plain = ($ENV{EDITION} // '') eq 'plain';
 my %mutants = (
 	unflushed => [ qr/PERFORM flakeid_plain\.flush_wal\(\);/ => 'NULL;' ],
 	unbound => [ qr/    RETURN kept;/ => '    RETURN 0;' ],
-	unchecked_tick => [ qr/word OPERATOR\(pg_catalog\.>>\) %s OPERATOR\(pg_catalog\.=\) opened/ => 'word OPERATOR(pg_catalog.>>) %s OPERATOR(pg_catalog.>=) opened',
-		qr/format\(makes_ids, 'opened', 'word'\)/ => "'flakeid_plain.id_of(word)'" ],
-	trusting => [ qr/NOT \(t\.is_called AND t\.log_cnt > 0\)/ => 'NOT t.is_called', qr/last_value = opened AND is_called AND log_cnt > 0/ => 'last_value = opened' ],
+	unchecked_tick => [ qr/ & %2\$s = \(date_part/ => ' & %2$s >= (date_part' ],
+	trusting => [ qr/NOT \(t\.is_called AND t\.log_cnt > 0\)/ => 'NOT t.is_called', qr/(last_value = word & g\.tick_mask) AND is_called AND log_cnt > 0/ => 'last_value = word & g.tick_mask' ],
+	unclosed => [ qr/CASE g\.word WHEN 'flakeid_plain\.word_a'::regclass THEN 'flakeid_plain\.word_b'/ => "CASE g.word WHEN 'flakeid_plain.word_a'::regclass THEN 'flakeid_plain.word_a'" ],
+	coarse => [ qr/l\.enciphered OR l\.tick_us > 1000 THEN/ => 'l.enciphered THEN' ],
 );
 
 sub install_plain
