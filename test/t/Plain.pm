@@ -21,12 +21,13 @@ sub plain_script
 	return $script = "$directory/flakeid_plain.sql";
 }
 
-# A database of that name with the edition, which belongs to the role "owner", no superuser.
+# A database of that name, which may be there, with the edition; it belongs to the role "owner", no superuser.
 sub install_plain
 {
 	my ($node, $database) = @_;
 	$node->safe_psql('postgres', "DO \$\$ BEGIN CREATE ROLE owner LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END \$\$");
-	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner");
+	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner")
+	  if !$node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname = '$database'");
 	$node->command_ok([ 'psql', '-XqU', 'owner', '-d', $node->connstr($database), '-f', plain_script() ], "plain SQL is installed by an owner");
 	return;
 }
