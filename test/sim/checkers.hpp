@@ -142,6 +142,14 @@ int64_t right_wall();
 // True where files were copied, or a server may take them for that.
 bool may_look_moved(const Server& server);
 
+// An atomic was written; transactions end, and draws begin and end, between whose writes are
+// counted.
+void written(const volatile void* address);
+void end_is_counted();
+void draw_is_counted();
+void id_is_counted(const flakeid::Generator& g, flakeid::Word word, int most);
+void writes_life_begins();
+
 // A server logged something.
 void no_false_alarm(Server& server, const char* message);
 

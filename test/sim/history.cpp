@@ -41,6 +41,7 @@ void life_begins(Start how, int64_t behind, bool older_back)
     raised_life_begins(how);
     extensions_begin();
     span_life_begins();
+    writes_life_begins();
     repaired_life_begins();
 }
 

@@ -42,6 +42,7 @@ bool holds_content()
 
 void hold(Lock& lock, bool exclusive, bool content)
 {
+    my_waits++;
     acquire(lock, exclusive);
     Assert(my_held_count < most_held);
     my_held[my_held_count++] = {&lock, exclusive, content};
@@ -154,6 +155,7 @@ int WaitLatch(Latch* latch, int events, long timeout_ms, uint32)
     nothing_is_held("a wait");
     must_end(events, timeout_ms);
     my_looks = 0;
+    my_waits++;
     const int64_t until = true_us + timeout_ms * ms;
     while (!latch->is_set && true_us < until) {
         sleep_until(until);

@@ -40,6 +40,7 @@ Image pristine;
 Process* running;
 int64_t longest_burst = 150;
 Plan plan;
+void (*on_write)(const volatile void* address);
 
 struct Process::Fiber {
     ucontext_t context{};
@@ -256,6 +257,13 @@ void yield()
 extern "C" void sim_yield(void)
 {
     yield();
+}
+
+extern "C" void sim_written(const volatile void* address)
+{
+    if (on_write != nullptr) {
+        on_write(address);
+    }
 }
 
 void sleep_until(int64_t at)

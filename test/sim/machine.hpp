@@ -137,6 +137,9 @@ struct Plan {
 };
 extern Plan plan;
 
+// Told of each write to an atomic.
+extern void (*on_write)(const volatile void* address);
+
 // How long a process goes on alone: up to so many yields, the others stand wherever they are.
 extern int64_t longest_burst;
 

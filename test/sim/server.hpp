@@ -232,6 +232,11 @@ extern bool my_end;             // the error ends the process
 extern int64_t my_clock_error;  // in its transaction the wall clock is ahead by that
 extern int64_t my_highest_wall; // the latest moment that it read from the wall clock
 extern bool cancel_pending, terminate_pending;
+extern bool my_parallel;     // it is in parallel mode
+extern bool my_commits_wait; // synchronous_commit
+extern int my_place;         // my_seat, that of the leader in a worker; -1: none
+extern bool my_ending;       // the transaction has ended for all others
+extern uint64_t my_waits;    // how often it waited, took a lock or wrote WAL
 
 // Makes the running process the one in that place of its server, in a database. `role`: the
 // settings that ALTER ROLE set.
@@ -255,6 +260,12 @@ void abort_transaction();
 
 // ROLLBACK TO SAVEPOINT, after an error.
 void abort_subtransaction();
+
+// Workers draw for the running transaction: until `my_parallel` is false again.
+void lead_workers();
+// The running process is a worker of the one in that place; its part ends, in an error or not.
+void follow_leader(int place);
+void end_worker(bool good);
 
 // The running transaction becomes a prepared one. An error when there are too many.
 void prepare_transaction(int transaction);

@@ -2,9 +2,9 @@
 
 #include "checkers.hpp"
 #include "clocks.hpp"
-#include "generator/compose.hpp"
 #include "core/settled.hpp"
-#include "generator/draw.hpp"
+#include "drawing.hpp"
+#include "generator/settled.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,11 +13,7 @@ namespace sim {
 
 using flakeid::can_settle;
 using flakeid::configured_generator;
-using flakeid::Draw;
 using flakeid::Generator;
-using flakeid::Span;
-using flakeid::Want;
-using flakeid::Word;
 
 namespace {
 
@@ -42,153 +38,50 @@ struct Seat {
 };
 Seat seats[most_backends];
 
-Reached ran_ahead(0, "an id ran ahead of the clock");
-Reached was_cached('A', "a reserved id was handed out");
 Reached was_polled('Q', "a settled mark was answered");
 Reached was_many('G', "a session drew many at once");
 Reached was_cancelled('E', "a cancel met a session at work");
 Reached was_prepared('Y', "a transaction was prepared");
 Reached prepared_ended('Y', "a prepared transaction ended");
-Reached was_kept_open('U', "a cursor was left open");
-Reached was_named('J', "an id of a named layout");
 Reached was_saved('s', "a savepoint was rolled back");
-Reached was_further('N', "a node of the span but the first");
 Reached was_set('H', "a session set another layout");
 Reached was_terminated('E', "a session was terminated at work");
+Reached was_hurried('v', "a session ended more transactions than are kept of one");
+Reached was_evicted('.', "a snapshot was too old for a settled mark");
+Reached was_parallel('l', "a parallel worker drew an id");
 
-PROCESS_LOCAL int my_layout = 0;
-PROCESS_LOCAL int my_transaction = 0;
 PROCESS_LOCAL int my_configuration = 0; // the version that it has read
-
-Random& mine()
-{
-    return running->random;
-}
 
 int my_database()
 {
     return static_cast<int>(MyDatabaseId - first_database);
 }
 
-// What the checkers want to know of the moment when a draw begins.
-struct Before {
-    uint64_t highest;
-    int64_t raised;
-    int repairs;
-};
+// What sessions have handed out in transactions that committed with an xid, by the place of their
+// process: at most so many pins went into the ring of the process.
+int64_t ended[most_backends];
+int64_t snapshot_held; // since then, perhaps
+PROCESS_LOCAL int64_t ended_at_snapshot[most_backends] = {};
+constexpr int64_t surely_kept = 900;
 
-Before draw_begins(int layout)
+void snapshot_is_taken()
 {
-    my_highest_wall = INT64_MIN;
-    return {highest_id(layout), raised_to(my_database()), repairs_of(my_database())};
+    std::copy(ended, ended + most_backends, ended_at_snapshot);
 }
 
-void hand_out(const Generator& g, Word word, int layout, const Before& before, bool cached)
+// Nobody's transactions push out what others ended.
+void poll_is_refused()
 {
-    id_is_handed_out({raw_id(g, word), g, word, layout, my_transaction, before.highest,
-                      before.raised, before.repairs, cached});
-    if (word_tick(g.shape, word) > g.limits.now) {
-        ran_ahead();
+    if (strstr(my_message, "the snapshot is too old for a settled mark") == nullptr) {
+        return;
     }
-    if (g.node != g.granted.first) {
-        was_further();
-    }
-}
-
-void draw_one()
-{
-    const Before before = draw_begins(my_layout);
-    const bool cached = flakeid::settings.cache != 1;
-    Generator& g = configured_generator();
-    const Word word = next_word(g);
-    if (cached && g.cache.next != g.cache.end) {
-        was_cached();
-    }
-    hand_out(g, word, my_layout, before, cached);
-}
-
-void draw_many(int64_t n)
-{
-    Generator& g = configured_generator();
-    while (n > 0) {
-        if (!mine().one_in(4)) {
-            draw_one();
-            n--;
-            continue;
-        }
-        const Before before = draw_begins(my_layout);
-        const bool block = mine().one_in(3);
-        const auto most = static_cast<int64_t>(max_sequence(g.shape)) + 1;
-        const int64_t wanted = block ? std::min<int64_t>(most, 4) : 6;
-        const Want want{static_cast<uint32_t>(mine().between(1, wanted)), block};
-        const Draw d = draw(g, want);
-        as_wanted(g, d, want);
-        for (uint32_t i = 0; i < d.count; i++) {
-            hand_out(g, d.word + i, my_layout, before, false);
-        }
-        n -= d.count;
-    }
-}
-
-// A cursor on flake_next_many() gives its ids as they are fetched, with others in between.
-void leave_open()
-{
-    Generator g = configured_generator();
-    const Before before = draw_begins(my_layout);
-    const Want want{static_cast<uint32_t>(mine().between(2, 8)), false};
-    const Draw d = draw(g, want);
-    as_wanted(g, d, want);
-    const int64_t wall = my_highest_wall;
-    was_kept_open();
-    for (uint32_t i = 0; i < d.count; i++) {
-        my_highest_wall = wall;
-        hand_out(g, d.word + i, my_layout, before, false);
-        if (mine().one_in(3)) {
-            draw_many(1);
-        }
-        if (mine().one_in(4)) {
-            sleep_us(mine().below(second));
+    was_evicted();
+    for (int i = 0; i < most_backends; i++) {
+        if (ended[i] - ended_at_snapshot[i] > surely_kept) {
+            return;
         }
     }
-}
-
-// flake_next('layout') of any layout of this world; an error where flakeid.layout can make its ids.
-void draw_named()
-{
-    alignas(Generator) static PROCESS_LOCAL char bytes[sizeof(Generator)] = {};
-    static PROCESS_LOCAL int made_for = -1;
-    const int layout = some_layout(mine());
-    Generator& g = *reinterpret_cast<Generator*>(bytes);
-    const Before before = draw_begins(layout);
-    if (made_for != layout || !still_good(g)) {
-        made_for = -1;
-        g = Generator{};
-        make_named(g, layouts[layout].text, strlen(layouts[layout].text));
-        made_for = layout;
-    }
-    const Word word = draw(g, {1, false}).word;
-    was_named();
-    hand_out(g, word, layout, before, false);
-}
-
-// flake_next('layout', node) of a node of the span.
-void draw_of_node()
-{
-    alignas(Generator) static PROCESS_LOCAL char bytes[sizeof(Generator)] = {};
-    Generator& g = *reinterpret_cast<Generator*>(bytes);
-    const Span granted = configured_generator().granted;
-    const auto node = static_cast<int32_t>(mine().between(granted.first, granted.last));
-    const Before before = draw_begins(my_layout);
-    if (!still_good(g)) {
-        make_of_node(g, layouts[my_layout].text, strlen(layouts[my_layout].text), node);
-    } else if (g.node != static_cast<uint32_t>(node)) {
-        change_node(g, node);
-    }
-    const Word word = next_word(g);
-    if (place_node(g.layout, static_cast<uint32_t>(node)) != g.node_bits) {
-        broken("an id of another node than was asked for");
-    }
-    hand_out(g, word, my_layout, before, flakeid::settings.cache != 1);
+    broken("a snapshot is too old, and no session ended so much since");
 }
 
 void poll()
@@ -198,9 +91,12 @@ void poll()
         return;
     }
     const SnapshotData& snapshot = take_snapshot();
-    if (mine().one_in(6)) {
+    snapshot_is_taken();
+    const bool long_one = world.has('v') && seats[my_seat].errand == Errand::none;
+    if (mine().one_in(long_one ? 2 : 6)) {
         // One of a transaction that is REPEATABLE READ. Often for so short a time that few end.
-        sleep_us(mine().below(mine().one_in(2) ? second : 5 * ms));
+        snapshot_held = true_us;
+        sleep_us(mine().below(long_one ? 5 * second : mine().one_in(2) ? second : 5 * ms));
     }
     nodes_are_skipped(my_layout);
     const BestMark before = best_mark(my_database(), my_layout);
@@ -242,15 +138,100 @@ void set_layout()
     }
 }
 
+// A query in parallel, of one worker. It draws for the transaction of its leader.
+struct Query {
+    Process *leader, *worker; // nullptr: it has ended
+    int transaction;
+    uint64_t told;
+    bool failed;
+};
+Query queries[most_backends];      // by the place of the leader
+constexpr int place_of_worker = 5; // after that of its leader
+
+void work_in_parallel()
+{
+    int place = 0;
+    while (queries[place].worker != running) {
+        place++;
+    }
+    Query& query = queries[place];
+    const Seat& seat = seats[place];
+    become_backend(place + place_of_worker, seat.database, roles[seat.role]);
+    my_layout = layout_of_database[seat.database];
+    my_transaction = query.transaction;
+    running->random = Random(query.told);
+    load_library();
+    follow_leader(place);
+    const bool good = survives_error([&] {
+        draw_many(mine().between(1, 3));
+        was_parallel();
+    });
+    if (!good) {
+        refused();
+    }
+    end_worker(good);
+    query.failed = !good;
+    query.worker = nullptr;
+    wake(*query.leader);
+}
+
+void draw_in_parallel()
+{
+    Query& query = queries[my_seat];
+    if (my_xid == 0 && mine().one_in(2)) {
+        transactions[static_cast<size_t>(my_transaction)].xid = assign_xid();
+    }
+    lead_workers();
+    query = {running, nullptr, my_transaction, mine().next(), false};
+    query.worker = &spawn(here(), "worker", work_in_parallel, here().image, true_us);
+    if (mine().one_in(2)) {
+        draw_many(1);
+    }
+    while (query.worker != nullptr) {
+        sleep_until(never);
+        CHECK_FOR_INTERRUPTS();
+    }
+    my_parallel = false;
+    if (query.failed) {
+        ereport(ERROR, errmsg("a worker failed"));
+    }
+}
+
+// No worker outlives its query.
+void end_query()
+{
+    Query& query = queries[my_seat];
+    if (my_parallel && query.worker != nullptr) {
+        send_terminate(*query.worker);
+        while (query.worker != nullptr) {
+            sleep_until(never);
+        }
+    }
+    my_parallel = false;
+}
+
 // What the session does in one transaction.
 void transact()
 {
+    // Before anybody has drawn in this life, what is left of the last one may end.
+    if (world.has('Q') && world.has('Y') && !lives.back().made_ids && mine().one_in(2)) {
+        if (!end_prepared(true)) {
+            poll();
+        }
+        return;
+    }
     if (world.has('H') && mine().one_in(15)) {
         set_layout();
     }
     if (world.has('Q') && mine().one_in(6)) {
         poll();
         return;
+    }
+    if (world.has('l') && mine().one_in(5)) {
+        draw_in_parallel();
+        if (mine().one_in(2)) {
+            return;
+        }
     }
     if (world.has('V') && mine().one_in(12)) {
         replace();
@@ -337,9 +318,39 @@ void run_errand(Seat& seat)
     }
 }
 
+// More transactions than the ring of the process keeps, with synchronous_commit = off. False when
+// an error ended one of them.
+bool hurry()
+{
+    my_commits_wait = false;
+    for (int n = 0; n < 1200; n++) {
+        my_transaction = static_cast<int>(transactions.size());
+        transactions.emplace_back();
+        begin_transaction();
+        const bool good = survives_error([&] {
+            load_library();
+            transactions[static_cast<size_t>(my_transaction)].xid = assign_xid();
+            draw_one();
+            end_transaction(true);
+        });
+        if (!good) {
+            refused();
+            abort_transaction();
+            my_commits_wait = true;
+            return false;
+        }
+    }
+    my_commits_wait = true;
+    was_hurried();
+    return true;
+}
+
 // One transaction; false when the session leaves.
 bool work()
 {
+    if (world.has('v') && mine().one_in(true_us - snapshot_held < second ? 8 : 100) && !hurry()) {
+        return !my_end;
+    }
     my_transaction = static_cast<int>(transactions.size());
     transactions.emplace_back();
     const bool commits = !mine().one_in(4);
@@ -366,6 +377,8 @@ bool work()
     if (!good) {
         refused();
         repair_is_refused();
+        poll_is_refused();
+        end_query();
         abort_transaction();
     }
     if (my_end || mine().one_in(60)) {
@@ -426,9 +439,12 @@ void begin_session(Server& server, int number, int64_t within)
 void transaction_ends(bool committed)
 {
     Transaction& transaction = transactions[static_cast<size_t>(my_transaction)];
+    ended[my_seat] += committed && transaction.xid != 0 ? my_ids : 0;
+    my_ids = 0;
     transaction.ended = true;
     transaction.committed = committed && transaction.xid != 0;
     raise_ends(committed);
+    end_is_counted();
 }
 
 void prepared_ends(int number, bool committed)
@@ -446,6 +462,8 @@ void begin_sessions(Server& server, int64_t within)
     on_prepared_end = prepared_ends;
     on_log = no_false_alarm;
     on_row_flushed = seldom_extended;
+    on_write = written;
+    std::fill(queries, queries + most_backends, Query{});
     for (int i = 0; i < world.session_count; i++) {
         begin_session(server, i, within);
     }

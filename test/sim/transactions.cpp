@@ -22,6 +22,11 @@ PROCESS_LOCAL bool my_end = false;
 PROCESS_LOCAL int64_t my_clock_error = 0;
 PROCESS_LOCAL int64_t my_highest_wall = 0;
 PROCESS_LOCAL bool cancel_pending = false, terminate_pending = false;
+PROCESS_LOCAL bool my_parallel = false;
+PROCESS_LOCAL bool my_commits_wait = true;
+PROCESS_LOCAL int my_place = -1;
+PROCESS_LOCAL bool my_ending = false;
+PROCESS_LOCAL uint64_t my_waits = 0;
 
 void (*on_log)(Server& server, const char* message);
 void (*on_row_flushed)(Server& server, int database, const StateFile& before,
@@ -56,7 +61,7 @@ void become_backend(int seat, int database, const Settings& role)
 {
     Server& server = here();
     Assert(seat < most_backends);
-    my_seat = seat;
+    my_seat = my_place = seat;
     MyProc = &server.procs[seat];
     *MyProc = PGPROC{};
     MyProcPid = MyProc->pid = server.next_pid++;
@@ -199,7 +204,11 @@ void end_transaction(bool commit)
         if (replaces) {
             insert_wal({WalKind::catalog, 0, 0, my_database(), {}, replacing.file, my_xid});
         }
-        XLogFlush(insert_wal({WalKind::commit, 0, 0, 0, {}, InvalidOid, my_xid}));
+        const uint64_t commit_record =
+            insert_wal({WalKind::commit, 0, 0, 0, {}, InvalidOid, my_xid});
+        if (my_commits_wait) {
+            XLogFlush(commit_record);
+        }
     }
     if (replaces) {
         keep_file(commit);
@@ -210,12 +219,45 @@ void end_transaction(bool commit)
         on_transaction_end(commit);
     }
     yield();
+    my_ending = true;
     call_back(commit ? XACT_EVENT_COMMIT : XACT_EVENT_ABORT);
+    my_ending = false;
     my_xid = 0;
     InterruptHoldoffCount--;
     let_go_of_all();
     my_further_opens = 0;
     yield();
+}
+
+void lead_workers()
+{
+    MyProc->lockGroupLeader = MyProc;
+    my_parallel = true;
+}
+
+void follow_leader(int place)
+{
+    MyProc->lockGroupLeader = &here().procs[place];
+    my_place = place;
+    my_parallel = true;
+    begin_transaction();
+}
+
+void end_worker(bool good)
+{
+    if (good) {
+        call_back(XACT_EVENT_PARALLEL_PRE_COMMIT);
+    } else {
+        InterruptHoldoffCount = QueryCancelHoldoffCount = CritSectionCount = 0;
+        close_files();
+        let_go_of_contents();
+    }
+    yield();
+    leave_transaction();
+    yield();
+    call_back(good ? XACT_EVENT_PARALLEL_COMMIT : XACT_EVENT_PARALLEL_ABORT);
+    let_go_of_all();
+    end_backend();
 }
 
 void prepare_transaction(int transaction)
@@ -384,7 +426,7 @@ FullTransactionId GetTopFullTransactionId(void)
 
 bool IsInParallelMode(void)
 {
-    return false;
+    return my_parallel;
 }
 
 } // extern "C"

@@ -49,6 +49,8 @@ const std::vector<Feature> features = {
     {'b', "the same with back"},
     {'w', "a clock that leaps by days"},
     {'p', "sessions that stand still"},
+    {'v', "sessions that end a thousand transactions while a snapshot is held"},
+    {'l', "queries in parallel"},
 };
 
 namespace {
@@ -406,6 +408,9 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     } else if (world.chosen.find_first_of("Leb") != std::string::npos &&
                world.chosen.find_first_of("XFTPCM") == std::string::npos) {
         world.chosen += 'F';
+    }
+    if (world.has('v') && !world.has('Q')) {
+        world.chosen += 'Q';
     }
     // A layout that begins and ends soon has no ids left after such a leap.
     if (world.chosen.find_first_of("eb") != std::string::npos && world.has('w')) {

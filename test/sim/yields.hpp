@@ -9,6 +9,7 @@ extern "C" {
 
 extern long sim_yields_left;
 void sim_yield(void);
+void sim_written(const volatile void* address);
 }
 
 static inline void sim_yield_point(void)
@@ -20,24 +21,26 @@ static inline void sim_yield_point(void)
     }
 }
 
+#define sim_write_point(p) (sim_yield_point(), sim_written(p))
+
 #define pg_atomic_read_u32(p) (sim_yield_point(), pg_atomic_read_u32(p))
-#define pg_atomic_write_u32(p, v) (sim_yield_point(), pg_atomic_write_u32(p, v))
-#define pg_atomic_exchange_u32(p, v) (sim_yield_point(), pg_atomic_exchange_u32(p, v))
+#define pg_atomic_write_u32(p, v) (sim_write_point(p), pg_atomic_write_u32(p, v))
+#define pg_atomic_exchange_u32(p, v) (sim_write_point(p), pg_atomic_exchange_u32(p, v))
 #define pg_atomic_compare_exchange_u32(p, e, v)                                                    \
-    (sim_yield_point(), pg_atomic_compare_exchange_u32(p, e, v))
-#define pg_atomic_fetch_add_u32(p, v) (sim_yield_point(), pg_atomic_fetch_add_u32(p, v))
-#define pg_atomic_fetch_sub_u32(p, v) (sim_yield_point(), pg_atomic_fetch_sub_u32(p, v))
-#define pg_atomic_fetch_and_u32(p, v) (sim_yield_point(), pg_atomic_fetch_and_u32(p, v))
-#define pg_atomic_fetch_or_u32(p, v) (sim_yield_point(), pg_atomic_fetch_or_u32(p, v))
+    (sim_write_point(p), pg_atomic_compare_exchange_u32(p, e, v))
+#define pg_atomic_fetch_add_u32(p, v) (sim_write_point(p), pg_atomic_fetch_add_u32(p, v))
+#define pg_atomic_fetch_sub_u32(p, v) (sim_write_point(p), pg_atomic_fetch_sub_u32(p, v))
+#define pg_atomic_fetch_and_u32(p, v) (sim_write_point(p), pg_atomic_fetch_and_u32(p, v))
+#define pg_atomic_fetch_or_u32(p, v) (sim_write_point(p), pg_atomic_fetch_or_u32(p, v))
 #define pg_atomic_read_u64(p) (sim_yield_point(), pg_atomic_read_u64(p))
-#define pg_atomic_write_u64(p, v) (sim_yield_point(), pg_atomic_write_u64(p, v))
-#define pg_atomic_exchange_u64(p, v) (sim_yield_point(), pg_atomic_exchange_u64(p, v))
+#define pg_atomic_write_u64(p, v) (sim_write_point(p), pg_atomic_write_u64(p, v))
+#define pg_atomic_exchange_u64(p, v) (sim_write_point(p), pg_atomic_exchange_u64(p, v))
 #define pg_atomic_compare_exchange_u64(p, e, v)                                                    \
-    (sim_yield_point(), pg_atomic_compare_exchange_u64(p, e, v))
-#define pg_atomic_fetch_add_u64(p, v) (sim_yield_point(), pg_atomic_fetch_add_u64(p, v))
-#define pg_atomic_fetch_sub_u64(p, v) (sim_yield_point(), pg_atomic_fetch_sub_u64(p, v))
-#define pg_atomic_fetch_and_u64(p, v) (sim_yield_point(), pg_atomic_fetch_and_u64(p, v))
-#define pg_atomic_fetch_or_u64(p, v) (sim_yield_point(), pg_atomic_fetch_or_u64(p, v))
+    (sim_write_point(p), pg_atomic_compare_exchange_u64(p, e, v))
+#define pg_atomic_fetch_add_u64(p, v) (sim_write_point(p), pg_atomic_fetch_add_u64(p, v))
+#define pg_atomic_fetch_sub_u64(p, v) (sim_write_point(p), pg_atomic_fetch_sub_u64(p, v))
+#define pg_atomic_fetch_and_u64(p, v) (sim_write_point(p), pg_atomic_fetch_and_u64(p, v))
+#define pg_atomic_fetch_or_u64(p, v) (sim_write_point(p), pg_atomic_fetch_or_u64(p, v))
 
 // What is written before a barrier and after it is two steps for others.
 static inline void sim_compiler_barrier(void)

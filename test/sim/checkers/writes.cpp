@@ -1,0 +1,99 @@
+// What many processors meet in: an id costs one write to a cache line that other sessions write, a
+// reserved id none, and the end of a transaction none.
+#include "checkers.hpp"
+#include "sessions.hpp"
+
+#include <unordered_map>
+
+namespace sim {
+
+namespace {
+
+constexpr uintptr_t line_size = 64;
+
+// The bits are of places of processes; a worker counts as its leader, whose pins it sets.
+struct Line {
+    uint32_t writers = 0;
+    uint32_t enders = 0; // who wrote it at the end of a transaction
+};
+std::unordered_map<uintptr_t, Line> lines; // of this life
+
+// No world has this feature: it need not happen.
+Reached ids_counted('.', "an id, with nothing but its draw");
+Reached id_lines('.', "a cache line that others write, for such an id");
+Reached reserved_counted('.', "a reserved id");
+Reached reserved_lines('.', "a cache line that others write, for a reserved id");
+Reached ends_counted('.', "an end of a transaction");
+Reached end_lines('.', "a cache line that others write, at an end");
+
+PROCESS_LOCAL uint64_t my_waits_before = 0;
+PROCESS_LOCAL uintptr_t my_lines[2] = {}; // that others write, since draw_is_counted()
+PROCESS_LOCAL int my_line_count = 0;
+
+bool many(uint32_t writers)
+{
+    return (writers & (writers - 1)) != 0;
+}
+
+} // namespace
+
+void written(const volatile void* address)
+{
+    if (running == nullptr || my_place < 0) {
+        return;
+    }
+    const uintptr_t number = reinterpret_cast<uintptr_t>(address) / line_size;
+    Line& line = lines[number];
+    const uint32_t me = 1u << my_place;
+    line.writers |= me;
+    line.enders |= my_ending ? me : 0;
+    if (!many(line.writers)) {
+        return;
+    }
+    if (my_ending) {
+        end_lines();
+    }
+    if (line.enders != 0) {
+        broken("the end of a transaction writes what other sessions write");
+    }
+    if (my_line_count == 0 || my_lines[my_line_count - 1] != number) {
+        my_lines[std::min<int>(my_line_count++, lengthof(my_lines) - 1)] = number;
+    }
+}
+
+void writes_life_begins()
+{
+    lines.clear();
+}
+
+void end_is_counted()
+{
+    ends_counted();
+}
+
+void draw_is_counted()
+{
+    my_line_count = 0;
+    my_waits_before = my_waits;
+}
+
+// `most`: how many such lines the id may cost. One that had to wait, or took a lock, may cost more,
+// and so may one that lies further ahead of the clock than any before, or that sees a clock set
+// back.
+void id_is_counted(const flakeid::Generator& g, flakeid::Word word, int most)
+{
+    if (my_waits != my_waits_before || word_tick(g.shape, word) > g.limits.now ||
+        world.chosen.find_first_of("Kfw") != std::string::npos) {
+        return;
+    }
+    (most > 0 ? ids_counted : reserved_counted)();
+    for (int i = 0; i < my_line_count; i++) {
+        (most > 0 ? id_lines : reserved_lines)();
+    }
+    if (my_line_count > most) {
+        tell("%d lines", my_line_count);
+        broken("an id writes more of what other sessions write than it must");
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,21 @@
+// How sessions draw ids.
+#pragma once
+
+#include "machine.hpp"
+
+namespace sim {
+
+extern int my_layout;      // flakeid.layout of the session
+extern int my_transaction; // as the checkers count them
+extern int64_t my_ids;     // that its transaction has drawn
+
+Random& mine(); // of the running process
+
+void draw_one();
+// Some of them as flake_next_many() and flake_block() draw them.
+void draw_many(int64_t n);
+void leave_open();
+void draw_named();
+void draw_of_node();
+
+} // namespace sim
