@@ -25,7 +25,7 @@ SELECT flakeid.lease_realm_set('alone');
 
 -- Whole seconds, the length asked for, from now on.
 SELECT date_trunc('second', clock_timestamp()) AS began \gset
-INSERT INTO seen SELECT 'a', * FROM flakeid.lease_acquire('shop', 'host a', '50 s');
+INSERT INTO seen SELECT 'a', * FROM flakeid.lease_acquire('shop', 'host a', '50 s', max_node => 1);
 SELECT node, lease_end - lease_start AS length, lease_start = date_trunc('second', lease_start) AS whole,
        lease_start <= clock_timestamp() AS now, lease_start >= :'began' AS later
 FROM seen;
@@ -35,6 +35,11 @@ SELECT node, lease_end - lease_start AS length FROM seen WHERE name = 'c';
 INSERT INTO seen SELECT 'b', * FROM flakeid.lease_acquire('shop', 'host b', '50 s', max_node => 3);
 SELECT node FROM seen WHERE name = 'b';
 SELECT node FROM flakeid.lease_acquire('alone', 'host a', '10 s', max_node => 0);
+-- The search begins anywhere, so that two coordinators that are left beside each other seldom give the same node.
+SELECT flakeid.lease_realm_set('wide', nodes => 4096);
+SELECT count(DISTINCT node) > 10 AS anywhere, min(node) > 0 AS above_0, max(node) < 4096 AS inside
+FROM generate_series(1, 20) AS n, LATERAL flakeid.lease_acquire('wide', 'host ' || n, '10 s');
+DELETE FROM flakeid.lease_realm WHERE realm = 'wide';
 \set VERBOSITY default
 -- No node twice, and none left.
 DO $$
@@ -70,7 +75,7 @@ SELECT pg_sleep(extract(epoch FROM lease_start + interval '1.05 s' - clock_times
 INSERT INTO seen SELECT 'd', * FROM flakeid.lease_acquire('shop', 'host d', '50 s');
 SELECT d.node, d.lease_start >= c.lease_start + interval '1 s' AS after
 FROM seen AS c, seen AS d WHERE c.name = 'c' AND d.name = 'd';
-SELECT node, holder, state, last_stamp IS NOT NULL AS stamped FROM flakeid.leases ORDER BY node, lease_start;
+SELECT node, holder, state, last_stamp IS NOT NULL AS stamped FROM flakeid.leases WHERE realm <> 'wide' ORDER BY node, lease_start;
 
 -- Half a second is rounded up; the last stamp lies inside the lease.
 SELECT flakeid.lease_release(token, lease_start + interval '1.5 s') = lease_start + interval '2 s' AS rounded
@@ -101,15 +106,56 @@ SELECT flakeid.lease_realm_set('', 5);
 SELECT flakeid.lease_realm_set('kept', nodes => 5, max_ttl => '1 h', max_skew => '1 min');
 SELECT flakeid.lease_realm_set('kept', nodes => 8);
 SELECT flakeid.lease_realm_set('made');
-SELECT * FROM flakeid.lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm COLLATE "C";
+SELECT realm, nodes, max_ttl_s, max_skew_s FROM flakeid.lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm COLLATE "C";
 DELETE FROM flakeid.lease_realm WHERE realm IN ('kept', 'made');
 SELECT flakeid.lease_acquire('shop', 'me', '1 s', max_node => -1);
+
+-- Which coordinator it is, as servers ask: a realm by its id, and whoever began last.
+\set VERBOSITY default
+SELECT flakeid.lease_realm_set('known', id => '6f9619ff-8b86-d011-b42d-00cf4fc964ff');
+SELECT realm, realm_id, generation, place, generation > 0 AS began FROM flakeid.lease_coordinator(1, 'known') \gset
+SELECT :'realm' AS realm, :'realm_id' AS realm_id, :'began' AS began;
+SELECT generation = :generation AS same FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :generation, :place);
+SELECT generation = :generation AS later FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :generation - 1, 1);
+DO $$
+BEGIN
+    PERFORM flakeid.lease_coordinator(1, 'known', '6f9619ff-8b86-d011-b42d-00cf4fc964ff', 9000000000000000, 1);
+EXCEPTION WHEN sqlserver_rejected_establishment_of_sqlconnection THEN
+    RAISE WARNING '%', SQLERRM;
+END $$;
+DO $$
+BEGIN
+    PERFORM flakeid.lease_coordinator(1, 'known', c.realm_id, c.generation, c.place + 1) FROM flakeid.lease_coordinator(1, 'known') AS c;
+EXCEPTION WHEN sqlserver_rejected_establishment_of_sqlconnection THEN
+    RAISE WARNING '%', SQLERRM;
+END $$;
+SELECT flakeid.lease_coordinator(1, 'known', '00000000-0000-4000-8000-000000000001', 1, 1);
+-- A version of the wire that is not known is refused, and the error says which side to update.
+SELECT flakeid.lease_coordinator(0, 'known');
+SELECT flakeid.lease_coordinator(2, 'known');
+-- Whatever begins a rest begins a generation.
+SELECT flakeid.lease_begin_rest();
+SELECT generation > :generation AS later, place = :place AS same FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :generation, :place);
+SELECT flakeid.lease_end_rest();
+-- A further name leads to the same realm.
+SELECT flakeid.lease_realm_add_name('known', 'named');
+SELECT realm, realm_id FROM flakeid.lease_coordinator(1, 'named');
+SELECT flakeid.lease_realm_set('named', nodes => 3);
+SELECT node FROM flakeid.lease_acquire('named', 'host e', '10 s', 2);
+SELECT realm, node FROM flakeid.leases WHERE realm IN ('known', 'named');
+SELECT flakeid.lease_realm_add_name('shop', 'named');
+SELECT flakeid.lease_realm_add_name('named', 'shop');
+SELECT flakeid.lease_realm_add_name('named', '');
+SELECT flakeid.lease_realm_add_name('nowhere', 'x');
+SELECT flakeid.lease_revoke('named', 2);
+DELETE FROM flakeid.lease_realm WHERE realm = 'known';
+\set VERBOSITY terse
 
 -- Who asks again with a token gets the same lease, and never one that has ended.
 SELECT flakeid.lease_realm_set('asked', nodes => 3);
 SELECT gen_random_uuid() AS token \gset
 SELECT node, lease_start, lease_end, token = :'token' AS mine
-FROM flakeid.lease_acquire('asked', repeat('h', 255), '10 s', token => :'token') \gset
+FROM flakeid.lease_acquire('asked', repeat('h', 255), '10 s', max_node => 1, token => :'token') \gset
 SELECT :'mine' AS mine, node = :node AND lease_start = :'lease_start' AND lease_end > :'lease_end' AND token = :'token' AS same
 FROM flakeid.lease_acquire('asked', repeat('h', 255), '20 s', :node, 2, :'token');
 SELECT flakeid.lease_acquire('asked', 'another', '20 s', token => :'token');

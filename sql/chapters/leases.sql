@@ -13,12 +13,14 @@
 -- thing alone, for a question that was asked with its own token.
 
 -- Durations are whole seconds: an interval with months or days is as long as its calendar and the
--- reader's time zone say.
+-- reader's time zone say. The id is what servers know a realm by, on whatever coordinator.
 CREATE TABLE flakeid.lease_realm (
     realm text PRIMARY KEY,
-    nodes int4 NOT NULL,
-    max_ttl_s int4 NOT NULL,
-    max_skew_s int4 NOT NULL
+    nodes int4 NOT NULL DEFAULT 1024,
+    max_ttl_s int4 NOT NULL DEFAULT 120,
+    max_skew_s int4 NOT NULL DEFAULT 10,
+    id uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
+    further_names text[] NOT NULL DEFAULT '{}'
 ) USING heap;
 COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flakeid.lease_realm_set()';
 
@@ -41,8 +43,6 @@ CREATE FUNCTION flakeid.lease_make_nodes(of_realm text, nodes int4) RETURNS void
     ON CONFLICT (realm, node) DO NOTHING
 $$;
 COMMENT ON FUNCTION flakeid.lease_make_nodes(text, int4) IS 'internal: makes the nodes of a realm that are missing';
-
-SELECT flakeid.lease_make_nodes('default', 1024);
 
 CREATE TABLE flakeid.lease_history (
     token uuid PRIMARY KEY,
@@ -72,7 +72,7 @@ BEGIN
     IF TG_OP = 'INSERT' AND NOT has_table_privilege(TG_RELID, 'UPDATE') THEN
         RAISE WARNING USING
             MESSAGE = format('realm "%s" of the dump is left out', NEW.realm),
-            HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'');', NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s);
+            HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'', %L);', NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s, NEW.id);
         RETURN NULL;
     END IF;
     -- Some restore a dump in the role of a replica; it holds the settings of realms alone. What a trigger
@@ -81,6 +81,15 @@ BEGIN
        AND NOT (TG_TABLE_NAME = 'lease_realm'
                 AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a WHERE a.backend_type = 'client backend')) THEN
         RETURN NULL;
+    END IF;
+    -- A dump brings the realm that each coordinator has from the start.
+    IF TG_OP = 'INSERT' AND TG_TABLE_NAME = 'lease_realm' THEN
+        UPDATE flakeid.lease_realm AS r
+        SET nodes = NEW.nodes, max_ttl_s = NEW.max_ttl_s, max_skew_s = NEW.max_skew_s, id = NEW.id, further_names = NEW.further_names
+        WHERE r.realm = NEW.realm;
+        IF FOUND THEN
+            RETURN NULL;
+        END IF;
     END IF;
     RETURN coalesce(NEW, OLD);
 END
@@ -95,7 +104,9 @@ CREATE FUNCTION flakeid.lease_rest_after_truncate() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.lease_rest(true);
-    PERFORM flakeid.lease_make_nodes('default', 1024);
+    IF NOT EXISTS (SELECT FROM flakeid.lease_realm) THEN
+        INSERT INTO flakeid.lease_realm (realm) VALUES ('default');
+    END IF;
     PERFORM flakeid.lease_make_nodes(r.realm, r.nodes) FROM flakeid.lease_realm AS r;
     RETURN NULL;
 END
@@ -123,6 +134,8 @@ ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate, ENA
 
 SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
 
+INSERT INTO flakeid.lease_realm (realm) VALUES ('default');
+
 CREATE VIEW flakeid.leases AS
     SELECT realm, node, holder, role, lease_start, lease_end,
            CASE WHEN released_at IS NOT NULL THEN 'released'
@@ -144,10 +157,16 @@ COMMENT ON COLUMN flakeid.leases.renewals IS 'how many';
 COMMENT ON COLUMN flakeid.leases.released_at IS 'when it was given back; NULL where it was not';
 COMMENT ON COLUMN flakeid.leases.last_stamp IS 'moment of the last id, as the holder said when it released';
 
-CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz)
+CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz, OUT generation int8, OUT place int8)
     AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.lease_clock(int8) IS
-    'internal: clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out';
+    'internal: clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out; since when this coordinator hands out leases, and where';
+
+CREATE FUNCTION flakeid.lease_check_generation(version int4, known_realm uuid, known_generation int8, known_place int8,
+        realm_id uuid, generation int8, place int8, realm text) RETURNS void
+    AS 'MODULE_PATHNAME', 'flakeid_lease_check_generation' LANGUAGE C STABLE PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_check_generation(int4, uuid, int8, int8, uuid, int8, int8, text) IS
+    'internal: an error where a server knows another realm or a later coordinator, or asks in a version that is not known';
 
 CREATE FUNCTION flakeid.lease_rest(begins bool) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_lease_rest' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
@@ -158,8 +177,9 @@ CREATE FUNCTION flakeid.lease_repair_clock() RETURNS interval
 COMMENT ON FUNCTION flakeid.lease_repair_clock() IS
     'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';
 
-CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT now timestamptz,
-        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4, OUT rest_until timestamptz)
+CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT realm text, OUT now timestamptz,
+        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4, OUT rest_until timestamptz,
+        OUT id uuid, OUT generation int8, OUT place int8)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('session_replication_role') = 'replica' THEN
@@ -172,19 +192,15 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    SELECT r.nodes, r.max_ttl_s, r.max_skew_s INTO nodes, max_ttl_s, max_skew_s FROM flakeid.lease_realm AS r WHERE r.realm = of_realm;
+    SELECT r.realm, r.nodes, r.max_ttl_s, r.max_skew_s, r.id INTO realm, nodes, max_ttl_s, max_skew_s, id
+    FROM flakeid.lease_realm AS r WHERE r.realm = of_realm OR of_realm = ANY (r.further_names);
     IF NOT FOUND THEN
-        IF of_realm IS DISTINCT FROM 'default' THEN
-            RAISE invalid_parameter_value USING
-                MESSAGE = format('there is no realm "%s"', of_realm),
-                HINT = 'Make it with flakeid.lease_realm_set(), or use the realm "default".';
-        END IF;
-        nodes := 1024;
-        max_ttl_s := 120;
-        max_skew_s := 10;
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('there is no realm "%s"', of_realm),
+            HINT = 'Make it with flakeid.lease_realm_set(), or use the realm "default".';
     END IF;
 
-    SELECT c.now, c.rest_until INTO now, rest_until
+    SELECT c.now, c.rest_until, c.generation, c.place INTO now, rest_until, generation, place
     FROM flakeid.lease_clock(max_ttl_s::int8 + max_skew_s) AS c;
 END
 $$;
@@ -228,6 +244,25 @@ COMMENT ON FUNCTION flakeid.lease_lock(text, int4, uuid) IS
 
 -- What servers and programs call
 
+CREATE FUNCTION flakeid.lease_coordinator(version int4, INOUT realm text,
+        known_realm uuid DEFAULT NULL, known_generation int8 DEFAULT NULL, known_place int8 DEFAULT NULL,
+        OUT realm_id uuid, OUT generation int8, OUT place int8)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+DECLARE
+    b record;
+BEGIN
+    SELECT * INTO b FROM flakeid.lease_begin(lease_coordinator.realm);
+    PERFORM flakeid.lease_check_generation(version, known_realm, known_generation, known_place, b.id, b.generation, b.place, b.realm);
+    realm := b.realm;
+    realm_id := b.id;
+    generation := b.generation;
+    place := b.place;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_coordinator(int4, text, uuid, int8, int8) IS
+    'internal: what each question of a server begins with: which coordinator of which realm answers; an error where the server knows a later one or another realm, or asks in a version that is not known';
+
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
         INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL, INOUT token uuid DEFAULT NULL,
         OUT lease_start timestamptz, OUT lease_end timestamptz)
@@ -236,11 +271,12 @@ CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
 #variable_conflict use_column
 DECLARE
     wanted CONSTANT int4 := lease_acquire.node;
-    of_realm CONSTANT text := lease_acquire.realm;
+    of_realm text;
     b record;
     length interval;
     top int4;
     low int4;
+    first int4;
     found_node int4;
     free timestamptz;
     last record;
@@ -260,7 +296,8 @@ BEGIN
             MESSAGE = format('max_node %s is out of range', lease_acquire.max_node),
             DETAIL = 'The lowest node is 0.';
     END IF;
-    SELECT * INTO b FROM flakeid.lease_begin(of_realm);
+    SELECT * INTO b FROM flakeid.lease_begin(lease_acquire.realm);
+    of_realm := b.realm;
     length := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
     -- Asking again is the same question: the lease is renewed, and answered as it was.
     SELECT h.realm, h.node, h.holder, h.lease_start INTO last
@@ -328,10 +365,17 @@ BEGIN
                     ELSE 'Ask again then.' END;
         END IF;
     ELSE
-        -- Nobody waits for others that take nodes at the same time.
+        -- Nobody waits for others that take nodes at the same time. The search begins anywhere: two
+        -- coordinators that were left beside each other by mistake seldom give the same node.
+        first := low + floor(random() * (top - low + 1));
         SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
-        WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND top
-        ORDER BY n.free_from, n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
+        WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN first AND top
+        ORDER BY n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
+            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND first - 1
+            ORDER BY n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
+        END IF;
         IF NOT FOUND THEN
             SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
             WHERE n.realm = of_realm AND n.node BETWEEN low AND top;
@@ -498,7 +542,7 @@ COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS
 -- For superusers
 
 CREATE FUNCTION flakeid.lease_realm_set(realm text, nodes int4 DEFAULT NULL,
-        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL) RETURNS void
+        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL, id uuid DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -511,21 +555,52 @@ BEGIN
             MESSAGE = 'settings of a realm out of range',
             DETAIL = 'A realm has a name, from 1 to 4194304 nodes, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
-    INSERT INTO flakeid.lease_realm AS r (realm, nodes, max_ttl_s, max_skew_s)
-    VALUES (lease_realm_set.realm, coalesce(lease_realm_set.nodes, 1024),
-            coalesce(ttl_s, 120), coalesce(skew_s, 10))
-    ON CONFLICT ON CONSTRAINT lease_realm_pkey DO UPDATE
+    UPDATE flakeid.lease_realm AS r
     SET nodes = coalesce(lease_realm_set.nodes, r.nodes),
         max_ttl_s = coalesce(ttl_s, r.max_ttl_s),
-        max_skew_s = coalesce(skew_s, r.max_skew_s);
+        max_skew_s = coalesce(skew_s, r.max_skew_s),
+        id = coalesce(lease_realm_set.id, r.id)
+    WHERE r.realm = lease_realm_set.realm OR lease_realm_set.realm = ANY (r.further_names);
+    IF NOT FOUND THEN
+        INSERT INTO flakeid.lease_realm (realm, nodes, max_ttl_s, max_skew_s, id)
+        VALUES (lease_realm_set.realm, coalesce(lease_realm_set.nodes, 1024),
+                coalesce(ttl_s, 120), coalesce(skew_s, 10), coalesce(lease_realm_set.id, gen_random_uuid()));
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval) IS
-    'makes a realm, or changes those of its settings that are named: nodes from 1 to 4194304, each a row, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s';
+COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval, uuid) IS
+    'makes a realm, or changes those of its settings that are named: nodes from 1 to 4194304, each a row, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s; id, by which servers know it, where a coordinator is made anew';
+
+CREATE FUNCTION flakeid.lease_realm_add_name(realm text, name text) RETURNS void
+    LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    other text;
+BEGIN
+    IF lease_realm_add_name.name = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'a realm needs a name';
+    END IF;
+    -- Two realms never come to the same name.
+    LOCK TABLE flakeid.lease_realm IN SHARE ROW EXCLUSIVE MODE;
+    SELECT r.realm INTO other FROM flakeid.lease_realm AS r
+    WHERE r.realm = lease_realm_add_name.name OR lease_realm_add_name.name = ANY (r.further_names);
+    IF FOUND THEN
+        RAISE duplicate_object USING
+            MESSAGE = format('there is a realm "%s"', lease_realm_add_name.name),
+            HINT = format('If no server has ever used it: DELETE FROM flakeid.lease_realm WHERE realm = %L;', other);
+    END IF;
+    UPDATE flakeid.lease_realm AS r SET further_names = r.further_names || lease_realm_add_name.name
+    WHERE r.realm = lease_realm_add_name.realm OR lease_realm_add_name.realm = ANY (r.further_names);
+    IF NOT FOUND THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('there is no realm "%s"', lease_realm_add_name.realm);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_realm_add_name(text, text) IS
+    'gives a realm a further name, so that flakeid.realm of its servers can be changed one after the other; the old name stays';
 
 CREATE FUNCTION flakeid.lease_begin_rest() RETURNS void
     LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT flakeid.lease_begin('default');
     SELECT flakeid.lease_begin(r.realm) FROM flakeid.lease_realm AS r;
     SELECT flakeid.lease_rest(true)
 $$;
@@ -549,12 +624,12 @@ DECLARE
 BEGIN
     SELECT * INTO b FROM flakeid.lease_begin(lease_revoke.realm);
     SELECT n.token INTO old_token FROM flakeid.lease_node AS n
-    WHERE n.realm = lease_revoke.realm AND n.node = lease_revoke.node AND n.free_from > b.now;
-    IF NOT FOUND OR NOT coalesce(flakeid.lease_lock(lease_revoke.realm, lease_revoke.node, old_token) > b.now, false) THEN
+    WHERE n.realm = b.realm AND n.node = lease_revoke.node AND n.free_from > b.now;
+    IF NOT FOUND OR NOT coalesce(flakeid.lease_lock(b.realm, lease_revoke.node, old_token) > b.now, false) THEN
         RETURN false;
     END IF;
     UPDATE flakeid.lease_node AS n SET free_from = date_trunc('second', b.now) + interval '1 s'
-    WHERE n.realm = lease_revoke.realm AND n.node = lease_revoke.node;
+    WHERE n.realm = b.realm AND n.node = lease_revoke.node;
     UPDATE flakeid.lease_history AS h
     SET released_at = b.now,
         lease_end = greatest(h.lease_start, date_trunc('second', b.now) + interval '1 s')
@@ -588,7 +663,7 @@ DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_roles AS r WHERE r.rolname OPERATOR(pg_catalog.=) 'flakeid_generator') THEN
         GRANT EXECUTE ON FUNCTION
-            flakeid.lease_acquire(text, text, interval, int4, int4, uuid), flakeid.lease_renew(uuid, interval, timestamptz),
+            flakeid.lease_coordinator(int4, text, uuid, int8, int8), flakeid.lease_acquire(text, text, interval, int4, int4, uuid), flakeid.lease_renew(uuid, interval, timestamptz),
             flakeid.lease_release(uuid, timestamptz)
             TO flakeid_generator;
     END IF;

@@ -20,10 +20,11 @@ bool read_number(const AnswerField& field, uint64_t max, uint64_t* number)
         if (c < '0' || c > '9') {
             return false;
         }
-        value = value * 10 + static_cast<uint64_t>(c - '0');
-        if (value > max) {
+        const auto digit = static_cast<uint64_t>(c - '0');
+        if (value > max / 10 || value * 10 > max - digit) {
             return false;
         }
+        value = value * 10 + digit;
     }
     *number = value;
     return field.length > 0;
@@ -76,6 +77,27 @@ bool read_token(const AnswerField& field, unsigned char* token)
     return true;
 }
 
+constexpr int generation_columns = 3;
+
+// Reads realm, number and place of a coordinator, the last fields of its answer.
+AnswerStatus read_generation(const Answer& answer, const Generation& known, Generation* here)
+{
+    const AnswerField* fields = answer.fields + answer.columns - generation_columns;
+    uint64_t number;
+    uint64_t place;
+    if (!read_number(fields[1], INT64_MAX, &number) || !read_number(fields[2], INT64_MAX, &place) ||
+        number == 0) {
+        return AnswerStatus::bad_number;
+    }
+    if (!read_token(fields[0], here->realm)) {
+        return AnswerStatus::bad_token;
+    }
+    here->number = static_cast<int64_t>(number);
+    here->place = static_cast<int64_t>(place);
+    return stands(known, *here) == Standing::believed ? AnswerStatus::ok
+                                                      : AnswerStatus::not_believed;
+}
+
 // One row of that many fields in text form.
 AnswerStatus check_shape(const Answer& answer, int columns)
 {
@@ -117,18 +139,20 @@ const char* describe(AnswerStatus status)
     case AnswerStatus::other_node:
         return "the answer names a node that was not asked for";
     case AnswerStatus::bad_token:
-        return "the token in the answer is no uuid";
+        return "a token or realm in the answer is no uuid";
     case AnswerStatus::other_token:
         return "the answer names a token that was not asked with";
     case AnswerStatus::bad_span:
         return "the lease in the answer ends before it begins, or is longer than asked for";
+    case AnswerStatus::not_believed:
+        return "the answer is of another realm, or of a coordinator that was replaced";
     }
     return "";
 }
 
-AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant)
+AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* known, Grant* grant)
 {
-    const AnswerStatus shape = check_shape(answer, 4);
+    const AnswerStatus shape = check_shape(answer, 4 + generation_columns);
     if (shape != AnswerStatus::ok) {
         return shape;
     }
@@ -154,13 +178,18 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant)
         return AnswerStatus::bad_span;
     }
     read.node = static_cast<uint32_t>(node);
-    *grant = read;
-    return AnswerStatus::ok;
+    Generation here;
+    const AnswerStatus status = read_generation(answer, *known, &here);
+    if (status == AnswerStatus::ok) {
+        *grant = read;
+        *known = here;
+    }
+    return status;
 }
 
-AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us)
+AnswerStatus read_end(const Answer& answer, int64_t start_us, Generation* known, int64_t* end_us)
 {
-    const AnswerStatus shape = check_shape(answer, 1);
+    const AnswerStatus shape = check_shape(answer, 1 + generation_columns);
     if (shape != AnswerStatus::ok) {
         return shape;
     }
@@ -171,8 +200,13 @@ AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us)
     if (end <= start_us) {
         return AnswerStatus::bad_span;
     }
-    *end_us = end;
-    return AnswerStatus::ok;
+    Generation here;
+    const AnswerStatus status = read_generation(answer, *known, &here);
+    if (status == AnswerStatus::ok) {
+        *end_us = end;
+        *known = here;
+    }
+    return status;
 }
 
 AnswerStatus read_nothing(const Answer& answer)

@@ -2,6 +2,7 @@
 // server at the end of a wire: nothing that it says may be more than an error here.
 #pragma once
 
+#include "generation.hpp"
 #include "plain.hpp"
 
 #include <cstddef>
@@ -9,25 +10,26 @@
 
 namespace flakeid {
 
-constexpr size_t token_size = 16;
+constexpr size_t token_size = uuid_size;
 constexpr size_t token_text_size = 37; // with the zero at the end
 
 // Why there is no lease. Sessions of ordinary roles are told this much and no more.
 enum class Trouble : unsigned char {
     none,
-    away,        // the coordinator cannot be reached, or does not answer
-    in_use,      // another holder has the node
-    refused,     // the coordinator says no
-    nonsense,    // its answer is no answer to the question
-    ended,       // it gave a lease that had ended by this server's clock
-    ahead,       // it gave a lease that begins too far ahead of this server's clock
-    used_token,  // the token was used for a lease that has ended
-    failed,      // an error in the lease worker itself
-    interrupted, // by new settings or a stop
-    busy,        // the coordinator could not answer, and is to be asked again
+    away,         // the coordinator cannot be reached, or does not answer
+    in_use,       // another holder has the node
+    refused,      // the coordinator says no
+    nonsense,     // its answer is no answer to the question
+    ended,        // it gave a lease that had ended by this server's clock
+    ahead,        // it gave a lease that begins too far ahead of this server's clock
+    used_token,   // the token was used for a lease that has ended
+    failed,       // an error in the lease worker itself
+    interrupted,  // by new settings or a stop
+    busy,         // the coordinator could not answer, and is to be asked again
+    not_believed, // a later coordinator is known, or another realm; or it is of another version
 };
 
-constexpr size_t trouble_text_size = 240;
+constexpr size_t trouble_text_size = 512;
 constexpr size_t holder_name_size = 256; // with the zero at the end: longer ones are refused
 
 // One field of a row as it came. A binary or null one has no text.
@@ -60,29 +62,31 @@ struct Grant {
 
 enum class AnswerStatus {
     ok,
-    bad_shape,   // not one row of so many fields
-    bad_field,   // null or in binary form
-    bad_number,  // no node or moment in decimal digits, or none that there can be
-    other_node,  // not what was asked for
-    bad_token,   // no uuid
-    other_token, // not the one that was asked with
-    bad_span,    // the lease ends before it begins, or a new one is longer than was asked for
+    bad_shape,    // not one row of so many fields
+    bad_field,    // null or in binary form
+    bad_number,   // no node or moment in decimal digits, or none that there can be
+    other_node,   // not what was asked for
+    bad_token,    // no uuid
+    other_token,  // not the one that was asked with
+    bad_span,     // the lease ends before it begins, or a new one is longer than was asked for
+    not_believed, // the coordinator is not to be believed, and should have said so
 };
 
 // Returns what is wrong, for a message.
 const char* describe(AnswerStatus status);
 
-// Reads node, token, start and end of a new lease, both in seconds since 1970. Sets `grant` when
-// all of them are what `wish` asked for.
-AnswerStatus read_grant(const Answer& answer, const Wish& wish, Grant* grant);
+// Reads node, token, start and end of a new lease, both in seconds since 1970, and which
+// coordinator gives it. Sets `grant` and `known` when all of them are what `wish` asked for, of a
+// coordinator that is to be believed.
+AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* known, Grant* grant);
 
-// Reads the new end of a lease that began at `start_us`, in seconds since 1970.
-AnswerStatus read_end(const Answer& answer, int64_t start_us, int64_t* end_us);
+// Reads the new end of a lease that began at `start_us`, in seconds since 1970, and the same.
+AnswerStatus read_end(const Answer& answer, int64_t start_us, Generation* known, int64_t* end_us);
 
 // Reads one row of one field, whose value does not matter.
 AnswerStatus read_nothing(const Answer& answer);
 
-// Writes a token as a uuid, token_text_size bytes with the zero at its end.
+// Writes a token or the id of a realm as a uuid, token_text_size bytes with the zero at its end.
 void write_token(const unsigned char* token, char* text);
 
 // Makes a text safe for every session, whatever its encoding: one line of printable ASCII, cut to

@@ -32,12 +32,13 @@ struct Durable {
     int64_t lease_rest_us;  // since when nothing is handed out; 0: it is
     int64_t lease_origin;   // hash of the server, its life and the database; 0: none handed out
     int64_t lease_hold_s;   // the longest that a lease may have counted, ever
-    int64_t lost;           // not 0: nobody knows the stamps
+    int64_t lease_generation; // number of the last one that began (core/generation.hpp)
+    int64_t lost;             // not 0: nobody knows the stamps
     int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (fingerprints.hpp)
     int64_t check;                                   // hash of all of these
 };
 constexpr int durable_cells = sizeof(Durable) / sizeof(int64_t);
-static_assert(sizeof(Durable) == 192);
+static_assert(sizeof(Durable) == 200);
 
 uint64_t durable_check(const Durable& durable);
 

@@ -13,8 +13,7 @@ namespace flakeid {
 
 namespace {
 
-// The clock is written down when it has gone on by this much.
-constexpr int64_t written_every_us = us_per_s;
+constexpr int64_t most_generation = INT64_C(253402300799) * us_per_s; // the year 9999
 
 void refuse_in_recovery()
 {
@@ -39,53 +38,54 @@ int64_t lease_origin_here()
         1);
 }
 
-// Lets `alter` alter the numbers and makes them durable. Returns what they are then.
+LeaseClock clock_of(const Durable& durable)
+{
+    return {durable.lease_clock_us, durable.lease_rest_us, durable.lease_origin,
+            durable.lease_hold_s, durable.lease_generation};
+}
+
+// Lets `alter` alter the clock of leases, and makes it durable. Returns what it is then.
 template <typename Alter>
-Durable change(Alter alter)
+LeaseClock change(Alter alter)
 {
     refuse_in_recovery();
-    return durable_alter(alter);
+    return clock_of(durable_alter([&](Durable& durable) {
+        const LeaseClock clock = alter(clock_of(durable));
+        durable.lease_clock_us = clock.clock_us;
+        durable.lease_rest_us = clock.rest_us;
+        durable.lease_origin = clock.origin;
+        durable.lease_hold_s = clock.hold_s;
+        durable.lease_generation = clock.generation;
+    }));
 }
 
 } // namespace
 
 LeaseNow lease_clock_now(int64_t hold_s)
 {
-    int64_t now_us = wall_us();
+    const int64_t now_us = wall_us();
     check_leap(now_us);
-    bool moved = false;
+    LeaseClockRead read{};
     const int64_t here = lease_origin_here();
-    const Durable durable = change([&](Durable& at) {
-        now_us = std::max(now_us, at.lease_clock_us);
-        moved = at.lease_origin != here && at.lease_origin != 0;
-        if (moved) {
-            at.lease_rest_us = now_us;
-        }
-        at.lease_origin = here;
-        at.lease_hold_s = std::max(at.lease_hold_s, hold_s);
-        if (now_us - at.lease_clock_us >= written_every_us) {
-            at.lease_clock_us = now_us;
-        }
+    (void)change([&](const LeaseClock& clock) {
+        read = read_lease_clock(clock, now_us, here, hold_s);
+        return read.clock;
     });
-    if (moved) {
+    if (read.moved) {
         ereport(LOG, errmsg("the coordinator of leases was promoted, copied or upgraded"),
                 errdetail(
                     "Leases and renewals may be missing, so it hands out nothing for " INT64_FORMAT
                     " s.",
-                    durable.lease_hold_s));
+                    read.clock.hold_s));
     }
-    // Whole seconds, as everything about leases.
-    const int64_t rest_until_us =
-        (durable.lease_rest_us / us_per_s + durable.lease_hold_s + 1) * us_per_s;
-    const bool rests = durable.lease_rest_us != 0 && rest_until_us > now_us;
-    return {now_us, rests ? rest_until_us : 0};
+    return {read.moment, read.clock.generation, here};
 }
 
 void lease_clock_rest(bool begin)
 {
     const int64_t now_us = wall_us();
-    (void)change([&](Durable& durable) {
-        durable.lease_rest_us = begin ? std::max(now_us, durable.lease_clock_us) : 0;
+    (void)change([&](const LeaseClock& clock) {
+        return begin ? begin_lease_rest(clock, now_us) : end_lease_rest(clock);
     });
 }
 
@@ -93,9 +93,9 @@ int64_t lease_clock_repair()
 {
     const int64_t now_us = wall_us();
     int64_t ahead_us = 0;
-    (void)change([&](Durable& durable) {
-        ahead_us = std::max<int64_t>(0, durable.lease_clock_us - now_us);
-        durable.lease_clock_us = now_us;
+    (void)change([&](const LeaseClock& clock) {
+        ahead_us = std::max<int64_t>(0, clock.clock_us - now_us);
+        return repair_lease_clock(clock, now_us);
     });
     return ahead_us;
 }
@@ -107,9 +107,19 @@ void lease_clock_restored(int64_t hold_s)
                 errmsg("a lease cannot count for " INT64_FORMAT " s", hold_s));
     }
     const int64_t now_us = wall_us();
-    (void)change([&](Durable& durable) {
-        durable.lease_rest_us = std::max(durable.lease_rest_us, now_us);
-        durable.lease_hold_s = std::max(durable.lease_hold_s, hold_s);
+    (void)change(
+        [&](const LeaseClock& clock) { return restored_lease_clock(clock, now_us, hold_s); });
+}
+
+void lease_generation_restored(int64_t number)
+{
+    if (number < 0 || number > most_generation) {
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                errmsg("" INT64_FORMAT " is no generation of leases", number));
+    }
+    (void)change([&](LeaseClock clock) {
+        clock.generation = std::max(clock.generation, number + 1);
+        return clock;
     });
 }
 

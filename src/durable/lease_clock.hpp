@@ -2,6 +2,7 @@
 // its clock was, where it runs, and since when it rests because leases or renewals may be missing.
 #pragma once
 
+#include "core/lease_rules.hpp"
 #include "server/postgres.hpp"
 
 namespace flakeid {
@@ -10,8 +11,9 @@ namespace flakeid {
 constexpr int64_t most_lease_hold_s = 2 * 86400;
 
 struct LeaseNow {
-    int64_t now_us;        // what leases are reckoned with: it never goes back
-    int64_t rest_until_us; // nothing is handed out before; 0: there is no rest
+    LeaseMoment moment;
+    int64_t generation; // its number and place, as in core/generation.hpp
+    int64_t place;
 };
 
 // Returns the moment as leases have it, and begins a rest where this server is not the one that
@@ -28,6 +30,9 @@ int64_t lease_clock_repair();
 
 // Begins a rest since a dump was restored in which leases may have counted for `hold_s` seconds.
 void lease_clock_restored(int64_t hold_s);
+
+// The next generation is later than one of the restored dump.
+void lease_generation_restored(int64_t number);
 
 static_assert(is_plain<LeaseNow>);
 

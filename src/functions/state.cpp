@@ -24,6 +24,7 @@ namespace {
 constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
 constexpr char hold_name[] = "lease hold";
+constexpr char generation_name[] = "lease generation";
 constexpr char given_name[] = "node given";
 constexpr char key_name[] = "fingerprint of key %d";
 
@@ -118,6 +119,7 @@ FLAKEID_FUNCTION(flakeid_dumped)
     row(plain_name, durable.stamped.latest_us);
     row(back_name, durable.stamped.stamp[back_horizon]);
     row(hold_name, durable.lease_hold_s);
+    row(generation_name, durable.lease_generation);
     row(given_name, durable.given);
     // They let one try guesses of a weak secret.
     const bool dumps_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_DATA);
@@ -144,6 +146,8 @@ FLAKEID_FUNCTION(flakeid_restore)
         horizon_restore(back_horizon, stamp_argument(value, true));
     } else if (strcmp(name, hold_name) == 0) {
         lease_clock_restored(value);
+    } else if (strcmp(name, generation_name) == 0) {
+        lease_generation_restored(value);
     } else if (strcmp(name, given_name) == 0) {
         restore_given(value);
     } else if (is_key_name(name, &number)) {

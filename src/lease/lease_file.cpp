@@ -13,10 +13,9 @@ namespace flakeid {
 
 namespace {
 
-constexpr uint64_t page_format = 1;
+constexpr uint64_t page_format = 2;
 constexpr int page_records = record_count / 2; // the file is two pages
 constexpr int record_leases = max_leases / page_records;
-constexpr int realm_size = 64;
 
 // Who wrote a page. No two servers that may both run are the same.
 struct Writer {
@@ -28,13 +27,15 @@ static_assert(std::has_unique_object_representations_v<Writer>);
 
 struct RecordOfLeases {
     Writer writer;
-    char realm[realm_size];
+    Generation known;
+    uint64_t realm; // hash of its name
     KeptLease leases[record_leases];
 };
 static_assert(sizeof(RecordOfLeases) <= record_body_size);
 
 struct LeaseFile {
-    char realm[realm_size];
+    uint64_t realm; // hash of its name
+    Generation known;
     KeptLease kept[max_leases];
     KeptLease found[max_leases]; // that nothing came of yet
     uint64_t era;                // of the page that was written last
@@ -55,6 +56,11 @@ bool read_writer(Writer* writer)
     writer->system = GetSystemIdentifier();
     writer->origin = server_origin(true);
     return true;
+}
+
+bool same_directory(const Writer& a, const Writer& b)
+{
+    return a.system == b.system && same_origin(a.origin, b.origin);
 }
 
 bool same_writer(const Writer& a, const Writer& b)
@@ -88,7 +94,8 @@ int put_page(int page, const Writer& writer)
     for (int i = 0; i < page_records; i++) {
         RecordOfLeases body{};
         body.writer = writer;
-        memcpy(body.realm, file.realm, sizeof body.realm);
+        body.known = file.known;
+        body.realm = file.realm;
         memcpy(body.leases, &file.kept[i * record_leases], sizeof body.leases);
         records[i].head.format = page_format;
         records[i].head.era = file.era;
@@ -167,10 +174,12 @@ Grant grant_of(const KeptLease& kept)
     return grant;
 }
 
-void lease_file_read(const char* realm)
+void lease_file_read(const char* realm, Generation* known)
 {
     memset(&file, 0, sizeof file);
-    strlcpy(file.realm, realm, sizeof file.realm);
+    file.realm =
+        hash_bytes_extended(reinterpret_cast<const unsigned char*>(realm), strlen(realm), 0);
+    lease_file_know(*known);
     Record records[record_count];
     FileFacts facts{};
     const int result = disk_read(lease_file, records, sizeof records, &facts);
@@ -199,12 +208,15 @@ void lease_file_read(const char* realm)
     }
     const Record* page = &records[file.newest * page_records];
     const RecordOfLeases first = body_of(page[0]);
+    if (same_directory(first.writer, writer) && first.known.number > known->number) {
+        *known = file.known = first.known;
+    }
     if (!same_writer(first.writer, writer)) {
         file.newest = -1;
         return;
     }
     file.says = true;
-    for (int i = 0; i < page_records && strcmp(first.realm, file.realm) == 0; i++) {
+    for (int i = 0; i < page_records && first.realm == file.realm; i++) {
         const RecordOfLeases body = body_of(page[i]);
         memcpy(&file.found[i * record_leases], body.leases, sizeof body.leases);
     }
@@ -229,6 +241,12 @@ bool lease_file_write()
         file.behind = result != 0;
     }
     return !file.behind;
+}
+
+void lease_file_know(const Generation& known)
+{
+    file.behind = file.behind || memcmp(&file.known, &known, sizeof known) != 0;
+    file.known = known;
 }
 
 void lease_file_keep(int place, const Lease* lease)

@@ -1,11 +1,12 @@
-// The leases that this server has, for whoever starts on its data directory next: the file
-// flakeid/leases, beside that of the horizon.
+// The leases that this server has, for whoever starts on its data directory next, and the
+// coordinator that it believed last: the file flakeid/leases, beside that of the horizon.
 //
 // A lease belongs to a data directory, not to a process: after a crash the server goes on in it at
 // once, past its own horizon, with the coordinator there or not. A copy, a promoted standby and a
 // directory that was put back are told by the file (core/record.hpp), or by the life of the server
 // (server_horizon.hpp), and have no lease. Nor has a clone of the whole disk (DiskPlace), so that
-// after its machine was switched off a server waits until its lease has ended.
+// after its machine was switched off a server waits until its lease has ended. It knows its
+// coordinator all the same.
 //
 // Order: a token is in the file before the coordinator is asked with it, and the file says that its
 // lease is given back before the coordinator is told so. Between the two, the server and no other
@@ -49,7 +50,8 @@ Grant grant_of(const KeptLease& kept);
 uint64_t lease_file_writer();
 
 // Reads what the server had of a realm. There is nothing where the file is not this server's own.
-void lease_file_read(const char* realm);
+// `known`: the last coordinator that was believed; the later one of what it was and what is read.
+void lease_file_read(const char* realm, Generation* known);
 const KeptLease& lease_file_found(int number); // from 0 to max_leases
 // Before its start, the server stamped no id after the moment that this returns. A lease that goes
 // on may have such ids, which no slot knows any more.
@@ -58,6 +60,9 @@ int64_t lease_file_stamped_us();
 // Makes the file say what is kept, unless it does. False when it does not, because of an error,
 // which is told, or as long as the server has no horizon yet.
 bool lease_file_write();
+
+// Keeps which coordinator was believed last, for the next write.
+void lease_file_know(const Generation& known);
 
 // Keeps a lease that is held, for the next write.
 void lease_file_keep(int place, const Lease* lease);

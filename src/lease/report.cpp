@@ -30,6 +30,8 @@ const char* kind_of(Trouble trouble)
     case Trouble::refused:
     case Trouble::used_token:
         return "The coordinator refused";
+    case Trouble::not_believed:
+        return "The coordinator is not the one that this server knows, or of another version";
     case Trouble::nonsense:
         return "The coordinator gave an answer that is none";
     case Trouble::ended:
@@ -53,7 +55,8 @@ LeaseReasons reasons_of(Trouble trouble, const char* text)
 bool is_answer(Trouble trouble)
 {
     return trouble == Trouble::in_use || trouble == Trouble::busy || trouble == Trouble::refused ||
-           trouble == Trouble::ended || trouble == Trouble::ahead || trouble == Trouble::used_token;
+           trouble == Trouble::not_believed || trouble == Trouble::ended ||
+           trouble == Trouble::ahead || trouble == Trouble::used_token;
 }
 
 } // namespace

@@ -112,7 +112,7 @@ bool ask_for_grant(const Lease* lease, Grant* grant)
     auto ask = [&](bool any, uint32_t node) {
         wish.any = any;
         wish.node = node;
-        return coordinator_acquire(c, lease_settings.realm, holder, wish, grant);
+        return coordinator_acquire(c, asking.realm, holder, wish, grant);
     };
     if (lease->wanted != any_node) {
         return ask(false, lease->wanted);
@@ -155,10 +155,11 @@ bool tell_given_back()
         if (back == nullptr) {
             continue;
         }
-        const bool told = coordinator_release(asking.coordinator, back->token, back->start_us);
+        const bool told =
+            coordinator_release(asking.coordinator, asking.realm, back->token, back->start_us);
         const Trouble why = asking.coordinator.trouble;
-        if (!told &&
-            (why == Trouble::away || why == Trouble::busy || why == Trouble::interrupted)) {
+        if (!told && (why == Trouble::away || why == Trouble::busy || why == Trouble::interrupted ||
+                      why == Trouble::not_believed)) {
             return false;
         }
         lease_file_forget(i);
@@ -268,6 +269,7 @@ void acquire(Lease* lease, Care& care)
         fail(lease, care);
         return;
     }
+    lease_file_know(asking.coordinator.known);
     lease_grant(lease, grant, lease_file_stamped_us());
     care.refused = false;
     if (wall_us() >= grant.end_us) {
@@ -293,12 +295,13 @@ void renew(Lease* lease, Care& care)
     known.end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
     memcpy(known.token, lease->token, sizeof known.token);
     int64_t end_us;
-    if (!connected() ||
-        !coordinator_renew(asking.coordinator, known, lease_settings.ttl_s, &end_us)) {
+    if (!connected() || !coordinator_renew(asking.coordinator, asking.realm, known,
+                                           lease_settings.ttl_s, &end_us)) {
         care.refused = asking.coordinator.trouble == Trouble::refused;
         fail(lease, care);
         return;
     }
+    lease_file_know(asking.coordinator.known);
     known.end_us = std::max(known.end_us, end_us);
     lease_extend(lease, known.end_us);
     plan_renewal(care, known.end_us);

@@ -17,6 +17,7 @@ struct Care {
 // The way to the coordinator.
 struct Asking {
     Coordinator coordinator;
+    const char* realm; // that the leases are of
     Attempts connecting;
     bool away;            // the log says so already
     Steady patient_until; // till then a node in use is one just given back

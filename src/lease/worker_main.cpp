@@ -33,7 +33,7 @@ struct Main {
     bool serving; // leases are in force
     bool read;    // what lease_file.hpp kept of the realm
     char* conninfo;
-    char* realm; // that the leases are of
+    char* realm; // asking.realm
 };
 static_assert(is_plain<Main>);
 Main self;
@@ -107,7 +107,7 @@ Steady attend(Lease* lease, Care& care)
 void go_on()
 {
     Lease* leases = shared_leases()->leases;
-    lease_file_read(self.realm);
+    lease_file_read(self.realm, &asking.coordinator.known);
     for (int i = 0; i < max_leases; i++) {
         const KeptLease& kept = lease_file_found(i);
         const Grant grant = grant_of(kept);
@@ -159,6 +159,7 @@ void take_settings()
         leave_coordinator();
     }
     replace(&self.realm, lease_settings.realm);
+    asking.realm = self.realm;
     replace(&self.conninfo, lease_settings.coordinator);
     asking.coordinator.conninfo = self.conninfo;
     locked(LW_EXCLUSIVE, [&] {

@@ -1,4 +1,5 @@
 #include "remote/coordinator.hpp"
+#include <cassert>
 #include <cstdio>
 #include <cstring>
 
@@ -7,159 +8,41 @@ namespace flakeid {
 namespace {
 
 constexpr int64_t s_us = 1000000;
-constexpr int64_t query_limit_us = 10 * s_us;
-constexpr int max_results = 3; // to one question: a row, its end, nothing more
-constexpr int max_columns = 4;
-constexpr char sqlstate_in_use[] = "55006";
-constexpr char sqlstate_used_token[] = "42710";
-constexpr char sqlstate_not_available[] = "55P03";
-constexpr char class_rollback[] = "40";
-constexpr char class_intervention[] = "57";
+constexpr int own_values = 5; // of each question, before its own
+constexpr int max_values = 10;
 
-bool trouble(Coordinator& c, Trouble why, const char* text)
+// Asks a question of a realm, after what the coordinator says of itself: it refuses whoever knows a
+// later one. `columns` and `source` are SQL that names its `count` values from $6 on.
+PGresult* ask_in_realm(Coordinator& c, const char* realm, const char* columns, const char* source,
+                       int count, const char* const* values)
 {
-    c.trouble = why;
-    (void)plain_text(text, strlen(text), c.text, sizeof c.text);
-    return false;
-}
-
-// The same, of a connection that is of no use any more.
-bool lost(Coordinator& c, Trouble why, const char* text)
-{
-    c.unanswering = why == Trouble::away || why == Trouble::nonsense;
-    (void)trouble(c, why, text);
-    coordinator_disconnect(c);
-    return false;
-}
-
-bool wait_for(Coordinator& c, bool to_read, bool to_write, Steady limit, bool settled)
-{
-    const Steady until = limit < c.stop ? limit : c.stop;
-    switch (c.waiter->wait(PQsocket(c.connection), to_read, to_write, until, settled)) {
-    case Ready::yes:
-        return true;
-    case Ready::late:
-        return lost(c, Trouble::away, "the coordinator did not answer in time");
-    case Ready::interrupted:
-        break;
+    char sql[1000];
+    char version[16];
+    char known_realm[token_text_size];
+    char number[24];
+    char place[24];
+    const char* all[max_values];
+    const int length = snprintf(sql, sizeof sql,
+                                "SELECT %s FROM flakeid.lease_coordinator($1::pg_catalog.int4, "
+                                "$2::pg_catalog.text, $3::pg_catalog.uuid, $4::pg_catalog.int8, "
+                                "$5::pg_catalog.int8) AS c%s",
+                                columns, source);
+    assert(length < static_cast<int>(sizeof sql) && own_values + count <= max_values);
+    (void)length;
+    snprintf(version, sizeof version, "%d", lease_wire_version);
+    write_token(c.known.realm, known_realm);
+    snprintf(number, sizeof number, "%lld", static_cast<long long>(c.known.number));
+    snprintf(place, sizeof place, "%lld", static_cast<long long>(c.known.place));
+    const bool known = c.known.number != 0;
+    all[0] = version;
+    all[1] = realm;
+    all[2] = known ? known_realm : nullptr;
+    all[3] = known ? number : nullptr;
+    all[4] = known ? place : nullptr;
+    for (int i = 0; i < count; i++) {
+        all[own_values + i] = values[i];
     }
-    return lost(c, Trouble::interrupted, "the lease worker was interrupted");
-}
-
-// Sends what is left, and reads until a result can be taken without blocking.
-bool await_result(Coordinator& c, Steady limit)
-{
-    for (;;) {
-        const int unsent = PQflush(c.connection);
-        if (unsent < 0) {
-            return lost(c, Trouble::away, PQerrorMessage(c.connection));
-        }
-        if (unsent == 0 && PQisBusy(c.connection) == 0) {
-            return c.waiter->now() < limit ||
-                   lost(c, Trouble::away, "the coordinator did not answer in time");
-        }
-        if (!wait_for(c, true, unsent > 0, limit, true)) {
-            return false;
-        }
-        if (PQconsumeInput(c.connection) != 1) {
-            return lost(c, Trouble::away, PQerrorMessage(c.connection));
-        }
-    }
-}
-
-// What an error says, on a connection that stays.
-void keep_refusal(Coordinator& c, const PGresult* result)
-{
-    const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    const char* detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
-    char text[2 * trouble_text_size];
-    snprintf(text, sizeof text, "%s%s%s", message != nullptr ? message : "an error without a text",
-             detail != nullptr ? ". " : "", detail != nullptr ? detail : "");
-    auto says = [&](const char* code) {
-        return state != nullptr && strncmp(state, code, strlen(code)) == 0;
-    };
-    const bool busy =
-        says(sqlstate_not_available) || says(class_rollback) || says(class_intervention);
-    (void)trouble(c,
-                  busy                        ? Trouble::busy
-                  : says(sqlstate_in_use)     ? Trouble::in_use
-                  : says(sqlstate_used_token) ? Trouble::used_token
-                                              : Trouble::refused,
-                  text);
-}
-
-// Asks a question. Returns the row that answers it, which the caller clears; or nullptr, and sets
-// the trouble. No row at all is nonsense, but leaves the connection as it is.
-PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* values)
-{
-    const Steady limit = c.waiter->now() + query_limit_us;
-    c.warned = false;
-    if (PQsendQueryParams(c.connection, sql, count, nullptr, values, nullptr, nullptr, 0) != 1 ||
-        PQsetSingleRowMode(c.connection) != 1) {
-        (void)lost(c, Trouble::away, PQerrorMessage(c.connection));
-        return nullptr;
-    }
-    PGresult* row = nullptr;
-    bool refused = false;
-    bool good = true;
-    for (int results = 0; good; results++) {
-        if (!await_result(c, limit)) {
-            PQclear(row);
-            return nullptr;
-        }
-        PGresult* result = PQgetResult(c.connection);
-        if (result == nullptr) {
-            break;
-        }
-        const ExecStatusType status = PQresultStatus(result);
-        good = results < max_results;
-        if (status == PGRES_SINGLE_TUPLE && row == nullptr) {
-            row = result;
-            continue;
-        }
-        if (status == PGRES_FATAL_ERROR && PQstatus(c.connection) == CONNECTION_OK) {
-            keep_refusal(c, result);
-            refused = true;
-        } else {
-            good = good && status == PGRES_TUPLES_OK && PQntuples(result) == 0;
-        }
-        PQclear(result);
-    }
-    if (PQstatus(c.connection) != CONNECTION_OK) {
-        (void)lost(c, Trouble::away, PQerrorMessage(c.connection));
-    } else if (!good) {
-        (void)lost(c, Trouble::nonsense, describe(AnswerStatus::bad_shape));
-    } else if (c.warned) {
-        // Somebody ended its wait for a synchronous standby: a failover takes the answer back.
-        (void)lost(c, Trouble::away, "the coordinator answered with a warning");
-    } else if (!refused && row == nullptr) {
-        (void)trouble(c, Trouble::nonsense, describe(AnswerStatus::bad_shape));
-    } else if (!refused) {
-        c.unanswering = false;
-        return row;
-    }
-    PQclear(row);
-    return nullptr;
-}
-
-// Has an answer read, and ends the connection of one that makes no sense.
-template <typename Read>
-bool check(Coordinator& c, PGresult* result, Read read)
-{
-    if (result == nullptr) {
-        return false;
-    }
-    AnswerField fields[max_columns];
-    const int columns = PQnfields(result);
-    for (int i = 0; i < columns && i < max_columns; i++) {
-        fields[i] =
-            AnswerField{PQgetvalue(result, 0, i), static_cast<size_t>(PQgetlength(result, 0, i)),
-                        PQgetisnull(result, 0, i) == 0 && PQfformat(result, i) == 0};
-    }
-    const AnswerStatus status = read(Answer{PQntuples(result), columns, fields});
-    PQclear(result);
-    return status == AnswerStatus::ok || lost(c, Trouble::nonsense, describe(status));
+    return ask(c, sql, own_values + count, all);
 }
 
 // The first question tells also whether a server that accepts sessions answers. It ends whoever
@@ -267,12 +150,6 @@ const char* seconds_text(int64_t us, char* text, size_t size)
 
 } // namespace
 
-void coordinator_disconnect(Coordinator& c)
-{
-    PQfinish(c.connection);
-    c.connection = nullptr;
-}
-
 bool coordinator_connect(Coordinator& c)
 {
     if (c.connection != nullptr) {
@@ -329,45 +206,51 @@ bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, 
     char node[16];
     char length[24];
     char token[token_text_size];
-    constexpr char sql[] =
-        "SELECT node, token, pg_catalog.date_part('epoch', lease_start)::pg_catalog.int8, "
-        "pg_catalog.date_part('epoch', lease_end)::pg_catalog.int8 "
-        "FROM flakeid.lease_acquire($1::pg_catalog.text, $2::pg_catalog.text, "
-        "$3::pg_catalog.interval, $4::pg_catalog.int4, $5::pg_catalog.int4, $6::pg_catalog.uuid)";
+    constexpr char columns[] =
+        "a.node, a.token, pg_catalog.date_part('epoch', a.lease_start)::pg_catalog.int8, "
+        "pg_catalog.date_part('epoch', a.lease_end)::pg_catalog.int8, "
+        "c.realm_id, c.generation, c.place";
+    constexpr char source[] =
+        ", LATERAL flakeid.lease_acquire(c.realm, $6::pg_catalog.text, $7::pg_catalog.interval, "
+        "$8::pg_catalog.int4, $9::pg_catalog.int4, $10::pg_catalog.uuid) AS a";
     write_token(wish.token, token);
     snprintf(node, sizeof node, "%u", wish.node);
     snprintf(length, sizeof length, "%d s", wish.seconds);
-    const char* const values[] = {
-        realm, holder, length, wish.any ? nullptr : node, wish.any ? node : nullptr, token};
-    return check(c, ask(c, sql, 6, values),
-                 [&](const Answer& answer) { return read_grant(answer, wish, grant); });
+    const char* const values[] = {holder, length, wish.any ? nullptr : node,
+                                  wish.any ? node : nullptr, token};
+    return check(c, ask_in_realm(c, realm, columns, source, 5, values),
+                 [&](const Answer& answer) { return read_grant(answer, wish, &c.known, grant); });
 }
 
-bool coordinator_renew(Coordinator& c, const Grant& known, int seconds, int64_t* end_us)
+bool coordinator_renew(Coordinator& c, const char* realm, const Grant& known, int seconds,
+                       int64_t* end_us)
 {
-    constexpr char sql[] =
-        "SELECT pg_catalog.date_part('epoch', flakeid.lease_renew($1::pg_catalog.uuid, "
-        "$2::pg_catalog.interval, pg_catalog.to_timestamp("
-        "$3::pg_catalog.numeric::pg_catalog.float8)))::pg_catalog.int8";
+    constexpr char columns[] =
+        "pg_catalog.date_part('epoch', flakeid.lease_renew($6::pg_catalog.uuid, "
+        "$7::pg_catalog.interval, pg_catalog.to_timestamp("
+        "$8::pg_catalog.numeric::pg_catalog.float8)))::pg_catalog.int8, "
+        "c.realm_id, c.generation, c.place";
     char token[token_text_size];
     char length[24];
     char end[40];
     write_token(known.token, token);
     snprintf(length, sizeof length, "%d s", seconds);
     const char* const values[] = {token, length, seconds_text(known.end_us, end, sizeof end)};
-    return check(c, ask(c, sql, 3, values),
-                 [&](const Answer& answer) { return read_end(answer, known.start_us, end_us); });
+    return check(c, ask_in_realm(c, realm, columns, "", 3, values), [&](const Answer& answer) {
+        return read_end(answer, known.start_us, &c.known, end_us);
+    });
 }
 
-bool coordinator_release(Coordinator& c, const unsigned char* token, int64_t last_us)
+bool coordinator_release(Coordinator& c, const char* realm, const unsigned char* token,
+                         int64_t last_us)
 {
-    constexpr char sql[] = "SELECT flakeid.lease_release($1::pg_catalog.uuid, "
-                           "pg_catalog.to_timestamp($2::pg_catalog.numeric::pg_catalog.float8))";
+    constexpr char columns[] = "flakeid.lease_release($6::pg_catalog.uuid, pg_catalog.to_timestamp("
+                               "$7::pg_catalog.numeric::pg_catalog.float8))";
     char token_text[token_text_size];
     char last[40];
     write_token(token, token_text);
     const char* const values[] = {token_text, seconds_text(last_us, last, sizeof last)};
-    return check(c, ask(c, sql, 2, values), read_nothing);
+    return check(c, ask_in_realm(c, realm, columns, "", 2, values), read_nothing);
 }
 
 } // namespace flakeid

@@ -17,7 +17,8 @@ using namespace flakeid;
 namespace {
 
 constexpr char good_token[] = "6f9619ff-8b86-d011-b42d-00cf4fc964ff";
-constexpr char row_columns = 4;
+constexpr char realm[] = "00000000-0000-4000-8000-000000000001";
+constexpr char row_columns = 7;
 
 struct Input {
     const uint8_t* at;
@@ -103,18 +104,23 @@ std::string answer_to(const std::string& question)
     if (question.find("pg_extension") != std::string::npos) {
         return begin + description(1, 0) + row(1, field("flakeid.lease_")) + end;
     }
-    if (question.find("lease_acquire") != std::string::npos) {
-        std::string fields[] = {"7", good_token, "1700000000", "1700000060"};
+    if (question.find("lease_acquire(") != std::string::npos) {
+        std::string fields[] = {"7", good_token, "1700000000", "1700000060", realm, "5", "1"};
         const uint8_t spoilt = input.byte() % 8;
         if (spoilt < row_columns) {
             fields[spoilt] = input.bytes(input.byte() % 48);
         }
-        return begin + description(row_columns, 0) +
-               row(row_columns,
-                   field(fields[0]) + field(fields[1]) + field(fields[2]) + field(fields[3])) +
-               end;
+        std::string all;
+        for (const std::string& text : fields) {
+            all += field(text);
+        }
+        return begin + description(row_columns, 0) + row(row_columns, all) + end;
     }
-    if (question.find("lease_re") != std::string::npos) {
+    if (question.find("lease_renew") != std::string::npos) {
+        return begin + description(4, 0) +
+               row(4, field("1700000120") + field(realm) + field("5") + field("1")) + end;
+    }
+    if (question.find("lease_release") != std::string::npos) {
         return begin + description(1, 0) + row(1, field("1700000120")) + end;
     }
     return message('R', number(0, 4)) + message('Z', "I");
@@ -266,12 +272,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
             continue;
         }
         int64_t end_us;
-        if (coordinator_renew(c, grant, 60, &end_us)) {
+        if (coordinator_renew(c, "default", grant, 60, &end_us)) {
             FUZZ_CHECK(end_us > grant.start_us);
         } else {
             check_trouble(c);
         }
-        if (c.connection != nullptr && !coordinator_release(c, grant.token, grant.start_us)) {
+        if (c.connection != nullptr &&
+            !coordinator_release(c, "default", grant.token, grant.start_us)) {
             check_trouble(c);
         }
         held = false;

@@ -24,15 +24,23 @@ Wish wish_of(bool any, bool again = false)
 const Wish node_7 = wish_of(false);
 const Wish up_to_7 = wish_of(true);
 
-AnswerStatus grant_status(std::vector<std::string> texts, const Wish& wish, Grant* grant = nullptr)
+constexpr char realm[] = "00000000-0000-4000-8000-000000000001";
+
+AnswerStatus grant_status(std::vector<std::string> texts, const Wish& wish, Grant* grant = nullptr,
+                          std::vector<std::string> here = {realm, "5", "1"},
+                          Generation* known = nullptr)
 {
     std::vector<AnswerField> fields;
+    if (texts.size() == 4) {
+        texts.insert(texts.end(), here.begin(), here.end());
+    }
+    Generation nothing{};
     for (const std::string& text : texts) {
         fields.push_back({text.data(), text.size(), true});
     }
     Grant unread;
     return read_grant({1, static_cast<int>(fields.size()), fields.data()}, wish,
-                      grant != nullptr ? grant : &unread);
+                      known != nullptr ? known : &nothing, grant != nullptr ? grant : &unread);
 }
 
 std::string plain(const std::string& text, size_t size = 240)
@@ -92,6 +100,32 @@ TEST(Answer, NumbersAndTokensHaveOneForm)
     }
 }
 
+TEST(Answer, NoCoordinatorIsBelievedThatWasReplaced)
+{
+    const std::vector<std::string> lease = {"7", token, "1700000000", "1700000060"};
+    const std::string other = "00000000-0000-4000-8000-000000000002";
+    Generation known{};
+    Grant grant{};
+    auto ask = [&](std::vector<std::string> here) {
+        return grant_status(lease, node_7, &grant, here, &known);
+    };
+    EXPECT_EQ(ask({realm, "0", "1"}), AnswerStatus::bad_number);
+    EXPECT_EQ(ask({"realm", "5", "1"}), AnswerStatus::bad_token);
+    EXPECT_EQ(ask({realm, "5", "1"}), AnswerStatus::ok);
+    EXPECT_EQ(ask({realm, "5", "1"}), AnswerStatus::ok);
+    grant.node = 0;
+    EXPECT_EQ(ask({realm, "4", "1"}), AnswerStatus::not_believed);
+    EXPECT_EQ(ask({realm, "5", "2"}), AnswerStatus::not_believed);
+    EXPECT_EQ(ask({other, "6", "1"}), AnswerStatus::not_believed);
+    EXPECT_EQ(grant.node, 0u);
+    EXPECT_EQ(ask({realm, "6", "2"}), AnswerStatus::ok);
+    EXPECT_EQ(ask({realm, "5", "1"}), AnswerStatus::not_believed);
+    EXPECT_EQ(ask({realm, "9223372036854775807", "9223372036854775807"}), AnswerStatus::ok);
+    EXPECT_EQ(ask({realm, "9223372036854775808", "1"}), AnswerStatus::bad_number);
+    EXPECT_EQ(next_generation(5, 4), 6);
+    EXPECT_EQ(next_generation(5, 7), 7);
+}
+
 TEST(Answer, ShapeIsLookedAtFirst)
 {
     Grant grant;
@@ -99,10 +133,18 @@ TEST(Answer, ShapeIsLookedAtFirst)
     const AnswerField field = {"7", 1, true};
     const AnswerField null = {"", 0, false};
     EXPECT_EQ(grant_status({"7"}, node_7), AnswerStatus::bad_shape);
-    EXPECT_EQ(read_grant({0, 4, nullptr}, node_7, &grant), AnswerStatus::bad_shape);
-    EXPECT_EQ(read_end({2, 1, &field}, 0, &end_us), AnswerStatus::bad_shape);
-    EXPECT_EQ(read_end({1, 1, &null}, 0, &end_us), AnswerStatus::bad_field);
-    EXPECT_EQ(read_end({1, 1, &field}, 7000000, &end_us), AnswerStatus::bad_span);
+    Generation known{};
+    const AnswerField id = {realm, sizeof realm - 1, true};
+    const AnswerField end[] = {field, id, field, field};
+    const AnswerField no_end[] = {null, id, field, field};
+    EXPECT_EQ(read_grant({0, 7, nullptr}, node_7, &known, &grant), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_end({2, 4, end}, 0, &known, &end_us), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_end({1, 1, end}, 0, &known, &end_us), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_end({1, 4, no_end}, 0, &known, &end_us), AnswerStatus::bad_field);
+    EXPECT_EQ(read_end({1, 4, end}, 7000000, &known, &end_us), AnswerStatus::bad_span);
+    EXPECT_EQ(known.number, 0);
+    EXPECT_EQ(read_end({1, 4, end}, 0, &known, &end_us), AnswerStatus::ok);
+    EXPECT_EQ(known.number, 7);
     EXPECT_EQ(read_nothing({1, 1, &null}), AnswerStatus::ok);
     EXPECT_EQ(read_nothing({1, 2, &null}), AnswerStatus::bad_shape);
 }

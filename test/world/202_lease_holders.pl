@@ -190,7 +190,11 @@ like($told, qr/ids are made with leases only from now on/, 'a statement that beg
 $draw_late->(2);
 $late->append_conf('postgresql.conf', "flakeid.realm = 'second realm'\n");
 $late->reload;
-ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT count(*) FROM flakeid.leases WHERE realm = 'second realm' AND state = 'held'") eq '1' }), 'another realm');
+ok(wait_until(sub { error_of($late) =~ /realm "second realm" is not the one that the server had its leases of/ }), 'another realm is refused');
+$coordinator->safe_psql('postgres', q{SELECT flakeid.lease_realm_add_name('default', 'renamed')});
+$late->append_conf('postgresql.conf', "flakeid.realm = 'renamed'\n");
+$late->reload;
+ok(wait_until(sub { error_of($late) eq '' }), 'another name of its own is none');
 $draw_late->(3);
 is($late->safe_psql('postgres', 'SELECT count(*), count(*) - count(DISTINCT (layout, id)) FROM late'), '600900|0', 'no id comes again');
 is($late->safe_psql('postgres', q{SELECT count(*) FROM late AS a JOIN (SELECT layout, round, max(id) AS id FROM late GROUP BY 1, 2) AS b

@@ -17,6 +17,7 @@ use Test::More;
 
 my $token = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
 my $now = int time;
+my @here = @FakeCoordinator::generation;
 
 # A good coordinator but for what it says about a lease.
 sub lease
@@ -35,17 +36,19 @@ my %wrong = (
 	'one column' => [ FakeCoordinator::row('5'), $shape ],
 	'no column' => [ FakeCoordinator::row(), $shape ],
 	'five columns' => [ FakeCoordinator::row('5', $token, $now, $now + 3, 'x'), $shape ],
-	'no row' => [ FakeCoordinator::rows(4), $shape ],
-	'two rows' => [ FakeCoordinator::rows(4, (FakeCoordinator::fields('5', $token, $now, $now + 3)) x 2), $shape ],
-	'a null' => [ FakeCoordinator::row('5', undef, $now, $now + 3), qr/null or binary/ ],
-	'no uuid' => [ FakeCoordinator::row('5', 'not a uuid', $now, $now + 3), qr/token .* no uuid/ ],
-	'a uuid too long' => [ FakeCoordinator::row('5', "$token$token", $now, $now + 3), qr/token .* no uuid/ ],
-	'a node too large' => [ FakeCoordinator::row('1024', $token, $now, $now + 3), qr/not asked for/ ],
-	'a node below 0' => [ FakeCoordinator::row('-1', $token, $now, $now + 3), qr/out of range/ ],
-	'a node past 64 bits' => [ FakeCoordinator::row('9' x 30, $token, $now, $now + 3), qr/out of range/ ],
-	'a start after the end' => [ FakeCoordinator::row('5', $token, $now + 3, $now), qr/ends before it begins/ ],
-	'years' => [ FakeCoordinator::row('5', $token, $now, $now + 500_000_000), qr/longer than asked for/ ],
-	'infinity' => [ FakeCoordinator::row('5', $token, $now, 'Infinity'), qr/out of range/ ],
+	'no row' => [ FakeCoordinator::rows(7), $shape ],
+	'two rows' => [ FakeCoordinator::rows(7, (FakeCoordinator::fields('5', $token, $now, $now + 3, @here)) x 2), $shape ],
+	'a null' => [ FakeCoordinator::row('5', undef, $now, $now + 3, @here), qr/null or binary/ ],
+	'no uuid' => [ FakeCoordinator::row('5', 'not a uuid', $now, $now + 3, @here), qr/token .* no uuid/ ],
+	'a uuid too long' => [ FakeCoordinator::row('5', "$token$token", $now, $now + 3, @here), qr/token .* no uuid/ ],
+	'a node too large' => [ FakeCoordinator::row('1024', $token, $now, $now + 3, @here), qr/not asked for/ ],
+	'a node below 0' => [ FakeCoordinator::row('-1', $token, $now, $now + 3, @here), qr/out of range/ ],
+	'a node past 64 bits' => [ FakeCoordinator::row('9' x 30, $token, $now, $now + 3, @here), qr/out of range/ ],
+	'a start after the end' => [ FakeCoordinator::row('5', $token, $now + 3, $now, @here), qr/ends before it begins/ ],
+	'years' => [ FakeCoordinator::row('5', $token, $now, $now + 500_000_000, @here), qr/longer than asked for/ ],
+	'infinity' => [ FakeCoordinator::row('5', $token, $now, 'Infinity', @here), qr/out of range/ ],
+	'no id of a realm' => [ FakeCoordinator::row('5', $token, $now, $now + 3, 'x', 1, 1), qr/realm in the answer is no uuid/ ],
+	'no generation' => [ FakeCoordinator::row('5', $token, $now, $now + 3, $here[0], 0, 1), qr/out of range/ ],
 	'a COPY' => [ FakeCoordinator::message('H', pack('Cn', 0, 0)), $shape ],
 	'an empty query' => [ FakeCoordinator::message('I', '') . FakeCoordinator::message('Z', 'I'), $shape ],
 	'no message of the protocol' => [ FakeCoordinator::message("\xff", 'x' x 50), qr/\w/ ],
@@ -153,6 +156,16 @@ $fake->says('good');
 ok(wait_until(sub { error_of($server) eq '' }), 'a good answer ends it all');
 is($server->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started, 'it is the same server');
 
+# A server that joins another realm.
+sub joins
+{
+	my ($one) = @_;
+	$one->stop;
+	unlink $one->data_dir . '/flakeid/leases' or die $!;
+	$one->start;
+	return;
+}
+
 # The first host accepts and never answers.
 my $coordinator = coordinator('coordinator', conf => "listen_addresses = '127.0.0.1'\n");
 append_to_file($coordinator->data_dir . '/pg_hba.conf', "host all all 127.0.0.1/32 trust\n");
@@ -168,7 +181,7 @@ for my $hosts (
 	$server->append_conf('postgresql.conf', sprintf "flakeid.coordinator = '%s port=%d,%d dbname=postgres user=%s'\nflakeid.realm = '%s'\n",
 		$where, $mute->sockport, $coordinator->port, $user, $what);
 	$coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('$what', 1024)");
-	$server->restart;
+	joins($server);
 	is(error_of($server), '', "the first of two $what never answers: the first draw waits for the second");
 }
 
@@ -179,7 +192,7 @@ my $half = FakeCoordinator->new(mute => sub { return $_[0] eq 'connect' ? 'good'
 $server->append_conf('postgresql.conf', sprintf "flakeid.coordinator = 'host=127.0.0.1,127.0.0.1 port=%d,%d dbname=postgres user=%s'\n",
 	$half->{port}, $coordinator->port, $user);
 $coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('default', 1024)");
-$server->restart;
+joins($server);
 ok(wait_until(sub { error_of($server) eq '' }), 'a first host that answers no question is left for the second');
 is($half->asked('acquire'), 1, 'after one question');
 $half->stop;

@@ -12,6 +12,9 @@ use Time::HiRes qw(time);
 # A token in an answer becomes the one that was asked with.
 our $example = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
 
+# Which coordinator it says it is.
+our @generation = ('00000000-0000-4000-8000-000000000001', 1, 1);
+
 # Answers of a name are functions of the question (functions, acquire, renew, release) and the number of
 # the question on this connection, that return bytes; undef hangs up, '' says nothing, and a second
 # value hangs up after the bytes.
@@ -80,8 +83,8 @@ sub good
 	my $now = int time;
 	return
 	    $question eq 'installed' ? row('1')
-	  : $question eq 'acquire' ? row($node // 5, $example, $now, $now + 3)
-	  : $question eq 'renew' ? row($now + 3)
+	  : $question eq 'acquire' ? row($node // 5, $example, $now, $now + 3, @generation)
+	  : $question eq 'renew' ? row($now + 3, @generation)
 	  : row('2026-01-01 00:00:00+00');
 }
 
@@ -130,9 +133,9 @@ sub _serve
 		my $body = _take($client, $length - 4);
 		return if $type eq 'X';
 		$text = $body if $type eq 'P';
-		($asked) = $body =~ /(\w{8}(?:-\w{4}){3}-\w{12})/ if $type eq 'B' && $text =~ /lease_acquire/;
+		($asked) = $body =~ /.*(\w{8}(?:-\w{4}){3}-\w{12})/s if $type eq 'B' && $text =~ /lease_acquire/;
 		next if $type ne 'S';
-		my ($question) = $text =~ /flakeid\.lease_(acquire|renew|release)/;
+		my ($question) = $text =~ /flakeid\.lease_(acquire|renew|release)\b/;
 		$question //= 'installed';
 		append_to_file($self->{log}, "$question\n");
 		$says = $answers->{ slurp_file($self->{file}) };

@@ -36,6 +36,9 @@ void LeaseTables::apply(const LeaseTables& changes)
     for (const auto& [key, row] : changes.realms) {
         realms[key] = row;
     }
+    for (const auto& [name, realm] : changes.names) {
+        names[name] = realm;
+    }
     for (const auto& [key, row] : changes.nodes) {
         nodes[key] = row;
     }
@@ -57,6 +60,7 @@ void LeaseTables::make_nodes(const std::string& realm, int32_t count)
 
 LeaseDatabase::LeaseDatabase()
 {
+    tables.realms[default_realm] = flakeid::default_lease_realm;
     tables.make_nodes(default_realm, flakeid::default_lease_realm.nodes);
 }
 
@@ -79,14 +83,10 @@ const LeaseRealm* LeaseDatabase::find_realm(const Transaction& t, const std::str
 // In the order in which they are given.
 std::vector<int32_t> LeaseDatabase::free_nodes(const Transaction& t) const
 {
-    struct Free {
-        int64_t from_us;
-        int32_t node;
-    };
-    std::vector<Free> found;
+    std::vector<int32_t> nodes;
     auto see = [&](int32_t node, const NodeRow& row) {
         if (node >= t.range.low && node <= t.range.top && row.free_from_us <= t.moment.now_us) {
-            found.push_back({row.free_from_us, node});
+            nodes.push_back(node);
         }
     };
     const std::string& realm = t.question.realm;
@@ -101,13 +101,8 @@ std::vector<int32_t> LeaseDatabase::free_nodes(const Transaction& t) const
             see(key.second, row);
         }
     }
-    std::sort(found.begin(), found.end(), [](const Free& a, const Free& b) {
-        return goes_first(a.from_us, a.node, b.from_us, b.node);
-    });
-    std::vector<int32_t> nodes;
-    for (const Free& free : found) {
-        nodes.push_back(free.node);
-    }
+    std::sort(nodes.begin(), nodes.end(),
+              [&](int32_t a, int32_t b) { return goes_first(t.first, a, b); });
     return nodes;
 }
 
@@ -119,13 +114,15 @@ LeaseMoment LeaseDatabase::read_clock(int64_t hold_s)
     return read.moment;
 }
 
-bool LeaseDatabase::begin_leases(Transaction& t, const std::string& realm)
+bool LeaseDatabase::begin_leases(Transaction& t, const std::string& name)
 {
-    const LeaseRealm* row = find_realm(t, realm);
-    if (row == nullptr && realm != default_realm) {
+    const std::string* realm = find_row(t.changes.names, tables.names, name);
+    t.question.realm = realm != nullptr ? *realm : name;
+    const LeaseRealm* row = find_realm(t, t.question.realm);
+    if (row == nullptr) {
         return false;
     }
-    t.realm = row != nullptr ? *row : default_lease_realm;
+    t.realm = *row;
     t.moment = read_clock(static_cast<int64_t>(t.realm.max_ttl_s) + t.realm.max_skew_s);
     return true;
 }

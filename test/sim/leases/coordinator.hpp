@@ -7,6 +7,7 @@
 #pragma once
 
 #include "leases/coordinator_rules.hpp"
+#include "machine.hpp"
 
 #include <array>
 #include <cstdint>
@@ -36,6 +37,7 @@ struct Question {
         renew,
         release,
         set_realm,
+        add_name, // `holder`, of a realm
         revoke,
         begin_rest,
         end_rest,
@@ -50,7 +52,10 @@ struct Question {
     flakeid::AcquireWish wish{};
     bool has_moment = false; // known_end or last_stamp
     int64_t moment_us = 0;
-    LeaseRealm settings{}; // of set_realm
+    LeaseRealm settings{};    // of set_realm
+    int32_t chosen_node = -1; // of any node, that the SQL functions gave; -1: any
+    int version = 0;          // of a server's wire; 0: it is a program
+    flakeid::Generation known{};
 };
 
 struct Reply {
@@ -59,6 +64,7 @@ struct Reply {
     Token token{};
     int64_t start_us = 0, end_us = 0; // end_us: also what a renewal or a release returns
     bool yes = false;                 // of a revocation
+    flakeid::Generation here{};       // for a server
 };
 
 struct NodeRow {
@@ -81,6 +87,7 @@ using NodeKey = std::pair<std::string, int32_t>;
 // Rows of all three tables. In the changes of a transaction an empty history row is a deleted one.
 struct LeaseTables {
     std::map<std::string, LeaseRealm> realms;
+    std::map<std::string, std::string> names; // further ones, of realms
     std::map<NodeKey, NodeRow> nodes;
     std::map<Token, HistoryRow> history;
 
@@ -97,6 +104,9 @@ public:
     LeaseClock clock{};
     int64_t wall_us = 0; // to be set before anything is asked
     int64_t here = 1;
+    int oldest_version = flakeid::lease_wire_version; // of the wire, that it knows
+    int latest_version = flakeid::lease_wire_version;
+    Random random; // of where the search for a free node begins
 
     int begin();
     // Starts a statement in a transaction that runs none. True when it is done.
@@ -148,6 +158,7 @@ private:
         LeaseRealm realm{};
         LeaseMoment moment{};
         flakeid::AcquireRange range{};
+        int32_t first = 0; // where the search for a free node begins
         int32_t node = 0;
         flakeid::GrantDecision granted{};
         int64_t earlier_us = 0; // from when the granted node was free
@@ -159,6 +170,7 @@ private:
     std::vector<int32_t> free_nodes(const Transaction& t) const;
     LeaseMoment read_clock(int64_t hold_s);
     bool begin_leases(Transaction& t, const std::string& realm);
+    LeaseRefusal meet(Transaction& t);
 
     bool try_lock(int id, const RowKey& key);
     bool lock(int id, const RowKey& key);

@@ -7,7 +7,6 @@ namespace flakeid {
 namespace {
 
 constexpr int64_t s_us = 1000000;
-constexpr int64_t written_every_us = s_us; // the clock is kept when it has gone on by this much
 
 int64_t whole_second(int64_t us)
 {
@@ -24,48 +23,6 @@ int64_t next_second(int64_t us)
 }
 
 } // namespace
-
-LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here, int64_t hold_s)
-{
-    const int64_t now_us = std::max(wall_us, clock.clock_us);
-    const bool moved = clock.origin != here && clock.origin != 0;
-    if (moved) {
-        clock.rest_us = now_us;
-    }
-    clock.origin = here;
-    clock.hold_s = std::max(clock.hold_s, hold_s);
-    if (now_us - clock.clock_us >= written_every_us) {
-        clock.clock_us = now_us;
-    }
-    const int64_t until_us = (clock.rest_us / s_us + clock.hold_s + 1) * s_us;
-    const bool rests = clock.rest_us != 0 && until_us > now_us;
-    return {clock, {now_us, rests ? until_us : 0}, moved};
-}
-
-LeaseClock begin_lease_rest(LeaseClock clock, int64_t wall_us)
-{
-    clock.rest_us = std::max(wall_us, clock.clock_us);
-    return clock;
-}
-
-LeaseClock end_lease_rest(LeaseClock clock)
-{
-    clock.rest_us = 0;
-    return clock;
-}
-
-LeaseClock repair_lease_clock(LeaseClock clock, int64_t wall_us)
-{
-    clock.clock_us = wall_us;
-    return clock;
-}
-
-LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_s)
-{
-    clock.rest_us = std::max(clock.rest_us, wall_us);
-    clock.hold_s = std::max(clock.hold_s, hold_s);
-    return clock;
-}
 
 const char* lease_sqlstate(LeaseRefusal refusal)
 {
@@ -91,6 +48,10 @@ const char* lease_sqlstate(LeaseRefusal refusal)
         return "22008";
     case LeaseRefusal::used_token:
         return "42710";
+    case LeaseRefusal::not_believed:
+        return "08004";
+    case LeaseRefusal::bad_version:
+        return "08P01";
     case LeaseRefusal::rests:
     case LeaseRefusal::unknown:
     case LeaseRefusal::other_lease:
@@ -134,10 +95,9 @@ AcquireRange decide_range(const LeaseRealm& realm, const LeaseMoment& moment,
     return range;
 }
 
-bool goes_first(int64_t free_from_us, int32_t node, int64_t other_free_from_us, int32_t other_node)
+bool goes_first(int32_t first, int32_t node, int32_t other_node)
 {
-    return free_from_us != other_free_from_us ? free_from_us < other_free_from_us
-                                              : node < other_node;
+    return (node < first) != (other_node < first) ? other_node < first : node < other_node;
 }
 
 GrantDecision decide_grant(const LeaseMoment& moment, int64_t free_from_us, int32_t length_s)

@@ -3,7 +3,8 @@
 // INT64_MIN and INT64_MAX are the infinite ones.
 #pragma once
 
-#include "core/plain.hpp"
+#include "core/generation.hpp"
+#include "core/lease_rules.hpp"
 
 #include <cstdint>
 
@@ -16,37 +17,9 @@ struct LeaseRealm {
     int32_t nodes;
     int32_t max_ttl_s;
     int32_t max_skew_s;
+    unsigned char id[uuid_size];
 };
-constexpr LeaseRealm default_lease_realm{1024, 120, 10};
-
-// What the coordinator keeps of its clock whatever becomes of the transaction that reads it.
-struct LeaseClock {
-    int64_t clock_us; // how far it was
-    int64_t rest_us;  // since when nothing is handed out; 0: it is
-    int64_t origin;   // where leases were handed out; 0: nowhere
-    int64_t hold_s;   // the longest that a lease may have counted, ever
-};
-
-// The moment as leases have it.
-struct LeaseMoment {
-    int64_t now_us;        // never goes back
-    int64_t rest_until_us; // nothing is handed out before; 0: there is no rest
-};
-
-struct LeaseClockRead {
-    LeaseClock clock; // to be kept
-    LeaseMoment moment;
-    bool moved; // promoted, copied or upgraded: a rest has begun
-};
-
-// `here` tells where this coordinator runs, not 0; leases of the realm that asks may count for
-// `hold_s` seconds.
-LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here, int64_t hold_s);
-LeaseClock begin_lease_rest(LeaseClock clock, int64_t wall_us);
-LeaseClock end_lease_rest(LeaseClock clock);
-LeaseClock repair_lease_clock(LeaseClock clock, int64_t wall_us);
-// A dump was restored in which leases may have counted for `hold_s` seconds.
-LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_s);
+constexpr LeaseRealm default_lease_realm{1024, 120, 10, {}};
 
 enum class LeaseRefusal : unsigned char {
     none,
@@ -68,6 +41,8 @@ enum class LeaseRefusal : unsigned char {
     outside,      // a last stamp that lies outside the lease
     used_token,   // of another lease, or of one that has ended
     same_time,    // the token was asked with at the same time
+    not_believed, // the holder knows another realm or a later coordinator
+    bad_version,  // of the wire
 };
 
 // The SQLSTATE that says so.
@@ -97,8 +72,8 @@ check_acquire_names(const AcquireWish& wish); // before the realm and the clock 
 AcquireRange decide_range(const LeaseRealm& realm, const LeaseMoment& moment,
                           const AcquireWish& wish);
 
-// Of two free nodes the one that goes first.
-bool goes_first(int64_t free_from_us, int32_t node, int64_t other_free_from_us, int32_t other_node);
+// Of two free nodes the one that goes first, where the search begins at `first`.
+bool goes_first(int32_t first, int32_t node, int32_t other_node);
 
 struct GrantDecision {
     LeaseRefusal refusal;
@@ -151,8 +126,7 @@ ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& momen
 // A superuser says that the holder is gone. False when the node is free.
 bool decide_revoke(const LeaseMoment& moment, int64_t free_from_us, int64_t* new_free_from_us);
 
-static_assert(is_plain<LeaseRealm, LeaseClock, LeaseMoment, LeaseClockRead, AcquireWish,
-                       AcquireRange, GrantDecision, AgainQuestion, RenewQuestion, RenewDecision,
-                       ReleaseQuestion, ReleaseDecision>);
+static_assert(is_plain<LeaseRealm, AcquireWish, AcquireRange, GrantDecision, AgainQuestion,
+                       RenewQuestion, RenewDecision, ReleaseQuestion, ReleaseDecision>);
 
 } // namespace flakeid

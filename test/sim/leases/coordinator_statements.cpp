@@ -20,11 +20,36 @@ void LeaseDatabase::refuse(Transaction& t, LeaseRefusal refusal)
     t.step = Step::done;
 }
 
+// What a server's questions begin with.
+LeaseRefusal LeaseDatabase::meet(Transaction& t)
+{
+    const Question& q = t.question;
+    if (q.version == 0) {
+        return LeaseRefusal::none;
+    }
+    if (!begin_leases(t, q.realm)) {
+        return LeaseRefusal::no_realm;
+    }
+    if (q.version < oldest_version || q.version > latest_version) {
+        return LeaseRefusal::bad_version;
+    }
+    Generation& here = t.reply.here;
+    std::copy(std::begin(t.realm.id), std::end(t.realm.id), here.realm);
+    here.number = clock.generation;
+    here.place = this->here;
+    return stands(q.known, here) == Standing::believed ? LeaseRefusal::none
+                                                       : LeaseRefusal::not_believed;
+}
+
 // All that comes before the first lock.
 void LeaseDatabase::begin_statement(Transaction& t)
 {
     const Question& q = t.question;
     t.step = Step::done;
+    const LeaseRefusal met = meet(t);
+    if (met != LeaseRefusal::none) {
+        return refuse(t, met);
+    }
     switch (q.kind) {
     case Question::functions:
         return;
@@ -49,6 +74,9 @@ void LeaseDatabase::begin_statement(Transaction& t)
             return refuse(t, t.range.refusal);
         }
         t.node = q.wish.node;
+        t.first = q.chosen_node >= 0
+                      ? q.chosen_node
+                      : static_cast<int32_t>(random.between(t.range.low, t.range.top));
         t.step = q.wish.any ? Step::search : Step::lock_node;
         return;
     }
@@ -72,6 +100,9 @@ void LeaseDatabase::begin_statement(Transaction& t)
     case Question::set_realm:
         t.step = Step::lock_settings;
         return;
+    case Question::add_name:
+        t.changes.names[q.holder] = q.realm;
+        return;
     case Question::revoke:
         if (!begin_leases(t, q.realm)) {
             return refuse(t, LeaseRefusal::no_realm);
@@ -80,7 +111,6 @@ void LeaseDatabase::begin_statement(Transaction& t)
         t.step = Step::lock_revoked;
         return;
     case Question::begin_rest: {
-        (void)begin_leases(t, default_realm);
         std::vector<std::string> names;
         for (const auto& [name, realm] : tables.realms) {
             names.push_back(name);
@@ -248,7 +278,8 @@ void LeaseDatabase::keep_lease(Transaction& t)
     for (size_t i = history_length - 1; i < of_node.size(); i++) {
         t.changes.history[std::get<2>(of_node[i])] = HistoryRow{};
     }
-    t.reply = {LeaseRefusal::none, t.node, q.token, decision.start_us, decision.end_us, true};
+    t.reply = {LeaseRefusal::none, t.node, q.token,     decision.start_us,
+               decision.end_us,    true,   t.reply.here};
     t.step = Step::done;
 }
 
@@ -279,7 +310,8 @@ void LeaseDatabase::grant_again(Transaction& t)
     node.free_from_us = lease.end_us = decision.end_us;
     t.changes.nodes[{q.realm, t.node}] = node;
     t.changes.history[q.token] = lease;
-    t.reply = {LeaseRefusal::none, t.node, q.token, decision.start_us, decision.end_us, true};
+    t.reply = {LeaseRefusal::none, t.node, q.token,     decision.start_us,
+               decision.end_us,    true,   t.reply.here};
     t.step = Step::done;
 }
 

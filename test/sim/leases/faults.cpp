@@ -30,6 +30,7 @@ Reached dump_happened('B', "a dump was restored");
 Reached open_happened('T', "a transaction was left open");
 Reached standby_happened('S', "a synchronous standby was lost");
 Reached rename_happened('M', "the realm got another name");
+Reached version_happened('v', "the coordinator was of another version");
 Reached left_happened('Q', "a server left its coordinator");
 Reached way_happened('w', "the coordinator was reached in another way");
 
@@ -39,6 +40,26 @@ void tell(Host& at, Question::Kind kind)
     q.kind = kind;
     q.realm = "default";
     tell_host(at, q);
+}
+
+void add_name()
+{
+    Question q;
+    q.kind = Question::add_name;
+    q.realm = "default";
+    q.holder = "renamed";
+    tell_host(host(), q);
+}
+
+void set_realm_of(int number, const char* realm)
+{
+    servers[number].configuration["flakeid.realm"] = realm;
+    reload_member(number);
+}
+
+void update(Host& at)
+{
+    at.database.oldest_version = at.database.latest_version = flakeid::lease_wire_version;
 }
 
 void down(Host& at, int64_t for_us)
@@ -81,6 +102,7 @@ void all_is_well()
         members[i].harmless = false;
     }
     for (Host& at : hosts) {
+        update(at);
         at.ahead_us = chance.between(-500 * ms, 500 * ms);
         at.standby_lost_until = 0;
     }
@@ -90,6 +112,14 @@ void all_is_well()
     if (host().database.clock.clock_us > host_wall_us(host()) + 2 * second) {
         tell(host(), Question::repair_clock);
         note("flake_lease_repair_clock()");
+    }
+    if (faults.named && host().database.tables.names.empty()) {
+        add_name(); // the standby had not heard of it
+    }
+    if (faults.forgotten && !faults.told) {
+        faults.told = true;
+        tell(host(), Question::begin_rest);
+        note("flakeid.lease_begin_rest()");
     }
     // Of two coordinators one goes.
     Host& other = hosts[1 - faults.serving];
@@ -227,28 +257,52 @@ void step_reload()
     pass(4 * second);
 }
 
+// Server by server, as a rolling change of the configuration. The realm has got the name before, or
+// by mistake it is that of another realm.
 void step_rename()
 {
-    // Server by server, as a rolling change of the configuration.
     rename_happened();
     if (faults.renamed) {
         return;
     }
     faults.renamed = true;
-    Question q;
-    q.kind = Question::set_realm;
-    q.realm = "renamed";
-    q.settings = flakeid::default_lease_realm;
-    tell_host(host(), q);
+    faults.named = chance.one_in(2);
+    if (faults.named) {
+        add_name();
+    } else {
+        Question q;
+        q.kind = Question::set_realm;
+        q.realm = "renamed";
+        q.settings = flakeid::default_lease_realm;
+        q.settings.id[0] = 1;
+        tell_host(host(), q);
+    }
+    note("the realm is renamed, rightly: %lld", faults.named);
     for (int i = 0; i < member_count; i++) {
-        servers[i].configuration["flakeid.realm"] = "renamed";
+        set_realm_of(i, "renamed");
         if (runs(i) && chance.one_in(2)) {
             begin_stop(i, false);
-        } else {
-            reload_member(i);
         }
         pass(60 * second);
     }
+    for (int i = 0; i < member_count && !faults.named; i++) {
+        set_realm_of(i, "default");
+        if (realm_of(i).rfind("01", 0) == 0) {
+            forget_realm(i); // it had no lease before, and so it joined the other one
+        }
+    }
+}
+
+void step_version()
+{
+    version_happened();
+    LeaseDatabase& database = host().database;
+    const int other = flakeid::lease_wire_version + (chance.one_in(2) ? 1 : -1);
+    database.oldest_version = database.latest_version = other;
+    note("the coordinator speaks version %lld", other);
+    Host& at = host();
+    at_time(true_us + chance.below(90 * second), [&at] { update(at); });
+    pass(4 * second);
 }
 
 // Without a coordinator for a while; its nodes are as its own settings say.
@@ -390,18 +444,16 @@ void step_failover()
     pass(8 * second);
 }
 
-// Some servers reach the old one alone, the others the new one, and all want leases now and then.
+// Servers reach the old one, the new one or both, and all want leases now and then.
 void step_split()
 {
-    const int old = faults.serving;
-    fail_over(true);
-    if (faults.serving == old) {
-        return;
+    if (!hosts[1 - faults.serving].up) {
+        fail_over(true);
     }
-    for (int i = 0; i < member_count; i++) {
-        network.unreachable[i] = chance.one_in(2) ? old : faults.serving;
-    }
-    for (int64_t n = chance.below(12); n > 0; n--) {
+    for (int64_t n = chance.between(1, 12); n > 0; n--) {
+        for (int& host : network.unreachable) {
+            host = chance.one_in(3) ? static_cast<int>(chance.between(-1, 1)) : host;
+        }
         const int number = any_member();
         if (runs(number)) {
             crash_member(number, chance.below(5 * second), false);
@@ -478,6 +530,7 @@ const std::vector<StepKind> lease_steps = {
     {"a clock is set", 'K', 15, step_clock},
     {"a reload", 'R', 10, step_reload},
     {"the realm is renamed", 'M', 6, step_rename},
+    {"another version of the coordinator", 'v', 6, step_version},
     {"the coordinator is left for a while", 'Q', 15, step_leave},
     {"another way to the coordinator", 'w', 10, step_other_way},
     {"hours pass", 'J', 6, step_hours_pass},
@@ -497,10 +550,7 @@ const char* circumstance()
 {
     return faults.ran_ahead && dump_happened.count > 0
                ? ", a dump was restored of a coordinator whose clock ran ahead"
-           : faults.split     ? ", 6: two coordinators beside each other"
-           : faults.renamed   ? ", 6: a realm was renamed server by server"
-           : faults.forgotten ? ", a standby took over that knew of no lease"
-                              : "";
+               : "";
 }
 
 } // namespace sim

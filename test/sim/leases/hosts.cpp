@@ -68,32 +68,47 @@ bool says(const std::string& sql, const char* word)
     return sql.find(word) != std::string::npos;
 }
 
+// What each question of a server begins with.
+void read_server(const std::vector<Value>& values, Question* q)
+{
+    q->version = atoi(values[0].text.c_str());
+    q->realm = values[1].text;
+    if (!values[2].null) {
+        const Token id = token_of(values[2].text);
+        std::copy(id.begin(), id.end(), q->known.realm);
+        q->known.number = strtoll(values[3].text.c_str(), nullptr, 10);
+        q->known.place = strtoll(values[4].text.c_str(), nullptr, 10);
+    }
+}
+
 Question question_of(const std::string& sql, const std::vector<Value>& values)
 {
     Question q;
-    if (says(sql, "FROM flakeid.lease_acquire(")) {
+    if (says(sql, "FROM flakeid.lease_coordinator(")) {
+        read_server(values, &q);
+    }
+    if (says(sql, "LATERAL flakeid.lease_acquire(c.realm, ")) {
         q.kind = Question::acquire;
-        q.realm = values[0].text;
-        q.holder = values[1].text;
+        q.holder = values[5].text;
         q.wish.named = !q.holder.empty();
-        q.wish.ttl_us = us_of(values[2].text);
-        q.wish.any = values[3].null;
-        q.wish.node = atoi(values[3].text.c_str());
-        q.wish.has_max_node = !values[4].null;
-        q.wish.max_node = atoi(values[4].text.c_str());
-        q.chosen = !values[5].null;
-        q.token = q.chosen ? token_of(values[5].text) : new_token();
+        q.wish.ttl_us = us_of(values[6].text);
+        q.wish.any = values[7].null;
+        q.wish.node = atoi(values[7].text.c_str());
+        q.wish.has_max_node = !values[8].null;
+        q.wish.max_node = atoi(values[8].text.c_str());
+        q.chosen = !values[9].null;
+        q.token = q.chosen ? token_of(values[9].text) : new_token();
     } else if (says(sql, "flakeid.lease_renew(")) {
         q.kind = Question::renew;
-        q.token = token_of(values[0].text);
-        q.wish.ttl_us = us_of(values[1].text);
-        q.has_moment = !values[2].null;
-        q.moment_us = us_of(values[2].text);
+        q.token = token_of(values[5].text);
+        q.wish.ttl_us = us_of(values[6].text);
+        q.has_moment = !values[7].null;
+        q.moment_us = us_of(values[7].text);
     } else if (says(sql, "SELECT flakeid.lease_release(")) {
         q.kind = Question::release;
-        q.token = token_of(values[0].text);
-        q.has_moment = !values[1].null;
-        q.moment_us = us_of(values[1].text);
+        q.token = token_of(values[5].text);
+        q.has_moment = !values[6].null;
+        q.moment_us = us_of(values[6].text);
     } else if (!says(sql, "FROM pg_catalog.pg_extension")) {
         tell("%s", sql.c_str());
         broken_for_good("a coordinator is asked what the simulation does not know");
@@ -125,6 +140,10 @@ const char* reason_of(LeaseRefusal refusal)
         return "the lease has ended";
     case LeaseRefusal::used_token:
         return "the token is that of another lease";
+    case LeaseRefusal::not_believed:
+        return "the server knows a later coordinator, or another realm";
+    case LeaseRefusal::bad_version:
+        return "the server asks in another version";
     case LeaseRefusal::too_soon:
         return "the coordinator rests, and the lease ends too soon";
     default:
@@ -132,9 +151,10 @@ const char* reason_of(LeaseRefusal refusal)
     }
 }
 
-Answer answer_of(const Backend& backend, const Reply& reply)
+Answer answer_of(const Host& host, const Backend& backend, const Reply& reply)
 {
     Answer answer;
+    answer.origin = host.database.here;
     answer.row = reply.refusal == LeaseRefusal::none;
     if (!answer.row) {
         answer.state = flakeid::lease_sqlstate(reply.refusal);
@@ -152,6 +172,12 @@ Answer answer_of(const Backend& backend, const Reply& reply)
     default:
         answer.fields = {seconds_text(reply.end_us)};
         break;
+    }
+    if (backend.question.kind == Question::acquire || backend.question.kind == Question::renew) {
+        Token id;
+        std::copy(std::begin(reply.here.realm), std::end(reply.here.realm), id.begin());
+        answer.fields.insert(answer.fields.end(), {text_of(id), std::to_string(reply.here.number),
+                                                   std::to_string(reply.here.place)});
     }
     return answer;
 }
@@ -234,7 +260,7 @@ void commit(Host& host, int number)
     host_counts.grants += kind == Question::acquire ? 1 : 0;
     host_counts.renewals += kind == Question::renew ? 1 : 0;
     host_counts.releases += kind == Question::release ? 1 : 0;
-    say(host, backend, answer_of(backend, reply));
+    say(host, backend, answer_of(host, backend, reply));
 }
 
 // The statement of a backend is done.
@@ -244,7 +270,7 @@ void statement_done(Host& host, int number)
     const Reply& reply = host.database.reply(backend.transaction);
     if (reply.refusal != LeaseRefusal::none) {
         host_counts.refusals++;
-        const Answer answer = answer_of(backend, reply);
+        const Answer answer = answer_of(host, backend, reply);
         end_transaction_of(host, backend, false);
         say(host, backend, answer);
         return;
@@ -436,6 +462,7 @@ void reset_hosts(uint64_t seed)
     for (int i = 0; i < most_hosts; i++) {
         hosts[i] = Host{};
         hosts[i].number = i;
+        hosts[i].database.random = Random(mix(seed, static_cast<uint64_t>(40 + i)));
         hosts[i].base = hosts[i].database.tables;
     }
     host_counts = HostCounts{};
@@ -455,10 +482,12 @@ void stop_host(Host& host)
             host.database.tables.apply(changes);
         }
     }
+    // What is left of it; no transaction is.
     LeaseDatabase after;
     after.tables = host.database.tables;
     after.clock = host.database.clock;
     after.here = host.database.here;
+    after.random = host.database.random;
     host.database = after;
     host.backends.clear();
     host.up = false;
@@ -483,7 +512,9 @@ void start_host(Host& host)
 
 void become_standby(Host& host, Host& of, int64_t late_us)
 {
+    const Random random = host.database.random;
     host.database = LeaseDatabase{};
+    host.database.random = random;
     host.database.tables = of.base;
     host.database.clock = of.base_clock;
     for (const Record& record : of.records) {
@@ -512,10 +543,13 @@ void restore_dump(Host& host, const Host& of)
         empty.tables.realms[name] = realm;
         empty.tables.make_nodes(name, realm.nodes);
     }
+    empty.tables.names = of.database.tables.names;
+    empty.random = host.database.random;
     empty.here = ++next_origin;
     empty.wall_us = host_wall_us(host);
     empty.clock =
         flakeid::restored_lease_clock(empty.clock, empty.wall_us, of.database.clock.hold_s);
+    empty.clock.generation = std::max(empty.clock.generation, of.database.clock.generation + 1);
     host.database = empty;
     host.base = empty.tables;
     host.base_clock = empty.clock;

@@ -342,7 +342,7 @@ PGresult* PQgetResult(PGconn* c)
         c->read.pop_front();
         c->stage = c->taken.row ? 1 : 2;
         if (c->taken.row) {
-            is_answered(c->sql, c->values, c->taken.fields);
+            is_answered(c->sql, c->values, c->taken);
         }
         if (!c->taken.row) {
             is_refused(c->sql, c->values);

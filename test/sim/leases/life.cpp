@@ -60,7 +60,7 @@ void serve_until_now(int number, const DrawingSession& one)
         return;
     }
     const LeaseTables& tables = host().database.tables;
-    const NodeKey key{faults.renamed ? "renamed" : "default", member.node};
+    const NodeKey key{"default", member.node};
     const auto row = tables.nodes.find(key);
     const auto lease = row == tables.nodes.end() || !row->second.leased
                            ? tables.history.end()

@@ -197,10 +197,17 @@ void note_beginning(Server& server, int64_t ahead_us)
     }
 }
 
-void start_member(int number, const Directory& directory, bool harmless)
+void start_member(int number, Directory directory, bool harmless)
 {
     Server& s = servers[number];
     Member& member = members[number];
+    if (member.forgets) {
+        directory.files.erase("flakeid/leases");
+        member.directory = ++next_directory;
+        member.moved = true;
+        member.forgets = false;
+        harmless = false;
+    }
     forget_worker(s);
     start_server(s, directory);
     lives.push_back({});
@@ -339,6 +346,15 @@ void begin_stop(int number, bool harmless)
         member.sessions[i].wants_since = 0;
     }
     stop_worker(s);
+}
+
+void forget_realm(int number)
+{
+    note("server %lld is to forget its realm", number);
+    members[number].forgets = true;
+    if (runs(number)) {
+        begin_stop(number, false);
+    }
 }
 
 void attend_stop(int number)

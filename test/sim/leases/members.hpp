@@ -29,8 +29,9 @@ struct Member {
     bool harmless = false;   // it was only started again
     bool crashed = false;    // in its last life
     int64_t crashed_us = 0;
-    bool torn = false;  // its files do not tell that they are its own, by how it stopped
-    bool moved = false; // another directory took the place of its own
+    bool torn = false;    // its files do not tell that they are its own, by how it stopped
+    bool moved = false;   // another directory took the place of its own
+    bool forgets = false; // before it starts, somebody removes the file of its leases
     // On a directory that is taken for another's, ids begin past a clock that was ahead.
     int64_t begins_us = 0;
     int directory = 0; // a number of its own for each
@@ -52,6 +53,9 @@ void reload_member(int number);
 
 // `harmless`: nothing else goes wrong. It comes up again by itself.
 void crash_member(int number, int64_t down_us, bool harmless);
+
+// Somebody stops it and removes the file of its leases, so that it may join another realm.
+void forget_realm(int number);
 
 // It stops, and starts on another directory.
 void replace_member(int number, const Directory& directory);

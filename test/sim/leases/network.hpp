@@ -29,6 +29,7 @@ struct Answer {
     std::string state; // SQLSTATE
     std::string message;
     std::vector<std::string> fields;
+    int64_t origin = 0; // of the coordinator: later ones have larger numbers
 };
 
 struct Message {

@@ -38,6 +38,8 @@ struct Told {
     int64_t given_back_us = 0;   // true time
     int64_t lasted_until_us = 0; // its end before
     int64_t earlier_end_us = 0;  // before the last answer
+    int64_t origin = 0;          // of the coordinator that answered last
+    std::string realm_id;        // as it said
 };
 std::map<std::string, Told> leases;             // by token, and a number where that was used again
 std::map<uint32_t, std::vector<Told*>> of_node; // the latest is the last
@@ -58,6 +60,13 @@ struct Refused {
     int64_t first_us = 0, last_us = 0; // true time
 };
 std::map<std::pair<int, uint32_t>, Refused> refusals;
+
+// Whom a server believed last, of its directory.
+struct Believed {
+    int directory = 0;
+    int64_t origin = 0, at_us = 0; // true time
+    std::string realm_id;
+} believed[most_servers];
 
 constexpr int64_t unused_us = 3600 * second;
 
@@ -156,7 +165,32 @@ void check_wanted(uint32_t node)
     }
 }
 
+// Whoever was answered by a coordinator is answered by no earlier one, nor for another realm, also
+// after a crash. Of the last moments before that the file may say nothing.
+void check_believed(const Told& lease)
+{
+    Believed& before = believed[here().number];
+    const Member& member = members[here().number];
+    const bool kept = before.directory == member.directory && !member.torn && !member.moved &&
+                      !world.has('E') &&
+                      (!member.crashed || before.at_us < member.crashed_us - 5 * second ||
+                       before.at_us > member.crashed_us);
+    if (kept && lease.origin < before.origin) {
+        tell("server %d: coordinator %d, and before %d", here().number,
+             static_cast<int>(lease.origin), static_cast<int>(before.origin));
+        broken("a server believes a coordinator that was replaced");
+    }
+    if (kept && !before.realm_id.empty() && lease.realm_id != before.realm_id) {
+        tell("server %d: %s, and before %s", here().number, lease.realm_id.c_str(),
+             before.realm_id.c_str());
+        broken("a server takes a lease of another realm");
+    }
+    before = {member.directory, lease.origin, true_us, lease.realm_id};
+}
+
 // Two leases of a node share no moment, whatever their realm is called: the servers are one fleet.
+// Whoever never heard of the coordinator that replaced another may get a node that the other one
+// gave, by chance; and so may a server that never had a lease, in a realm that is another one.
 void check_overlap(const Told& a)
 {
     for (const Told* other : of_node[a.node]) {
@@ -164,12 +198,14 @@ void check_overlap(const Told& a)
         const bool moved = a.server == b.server && a.realm != b.realm; // it stopped using the other
         const bool share =
             std::max(a.start_us, b.start_us) < std::min(a.end_us, b.end_us); // not so of empty ones
-        if (other != &a && !moved && share) {
+        const bool beside = (faults.split || faults.forgotten) && a.origin != b.origin;
+        const bool by_chance = beside || a.realm_id != b.realm_id;
+        overlapped[a.node] = overlapped[a.node] || (other != &a && !moved && share);
+        if (other != &a && !moved && share && !by_chance) {
             tell("node %u: server %d has it [%.3f, %.3f), server %d [%.3f, %.3f)", a.node, a.server,
                  seconds_of(a.start_us), seconds_of(a.end_us), b.server, seconds_of(b.start_us),
                  seconds_of(b.end_us));
             broken("two leases of a node overlap%s", circumstance());
-            overlapped[a.node] = true;
         }
     }
 }
@@ -184,6 +220,7 @@ void truth_begins()
     refusals.clear();
     unwanted_since.clear();
     std::fill(std::begin(answered), std::end(answered), Answered{});
+    std::fill(std::begin(believed), std::end(believed), Believed{});
     owners.clear();
     std::fill(settled, settled + most_servers, Settled{});
     handed_out = renewals_told = 0;
@@ -192,28 +229,28 @@ void truth_begins()
 
 void is_asked(const std::string& sql, const std::vector<Value>& values)
 {
-    if (says(sql, "lease_acquire(") && !values[3].null) {
-        check_wanted(static_cast<uint32_t>(atoi(values[3].text.c_str())));
+    if (says(sql, "lease_acquire(") && !values[7].null) {
+        check_wanted(static_cast<uint32_t>(atoi(values[7].text.c_str())));
     }
     if (says(sql, "lease_acquire(") && !values[4].null) {
         check_max_node(values[4].text);
     }
     if (says(sql, "lease_renew(")) {
-        const auto renewed = leases.find(values[0].text);
+        const auto renewed = leases.find(values[5].text);
         if (renewed != leases.end()) {
-            check_renewal(renewed->second, us_of(values[1].text));
+            check_renewal(renewed->second, us_of(values[6].text));
         }
     }
     if (!says(sql, "lease_release(")) {
         return;
     }
-    const auto found = leases.find(values[0].text);
+    const auto found = leases.find(values[5].text);
     if (found == leases.end()) {
-        tell("server %d, token %s", here().number, values[0].text.c_str());
+        tell("server %d, token %s", here().number, values[5].text.c_str());
         broken_for_good("a lease is given back that nobody had");
     }
     Told& lease = found->second;
-    const int64_t last_us = us_of(values[1].text);
+    const int64_t last_us = us_of(values[6].text);
     if (lease.issued_us > last_us) {
         tell("last stamp %.6f, and an id at %.6f", seconds_of(last_us),
              seconds_of(lease.issued_us));
@@ -234,9 +271,9 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     crash_at_release(lease.server);
 }
 
-void is_answered(const std::string& sql, const std::vector<Value>& values,
-                 const std::vector<std::string>& fields)
+void is_answered(const std::string& sql, const std::vector<Value>& values, const Answer& answer)
 {
+    const std::vector<std::string>& fields = answer.fields;
     if (says(sql, "lease_acquire(") || says(sql, "lease_renew(")) {
         answered[here().number] = {here().life, wall_clock(here()), true_us};
     }
@@ -258,7 +295,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
         Told& lease = leases[token];
         const int64_t end_us = us_of(fields[3]);
         if (is_new) {
-            lease = {values[0].text,   node,   here().number, here().life,
+            lease = {values[1].text,   node,   here().number, here().life,
                      us_of(fields[2]), end_us, false,         0};
             lease.told_us = true_us;
             lease.directory = members[here().number].directory;
@@ -266,7 +303,10 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
         } else if (end_us < lease.end_us) {
             broken("a lease that was asked for again ends earlier");
         }
-        note_answer(lease, us_of(values[2].text), end_us);
+        note_answer(lease, us_of(values[6].text), end_us);
+        lease.origin = answer.origin;
+        lease.realm_id = fields[4];
+        check_believed(lease);
         lease.end_us = std::max(lease.end_us, end_us);
         refusals.erase({here().number, node});
         note("has node %lld from %lld to %lld", node, us_of(fields[2]) - true_epoch_us,
@@ -274,14 +314,17 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
         check_overlap(lease);
     } else if (says(sql, "lease_renew(")) {
         renewals_told++;
-        const auto found = leases.find(values[0].text);
+        const auto found = leases.find(values[5].text);
         if (found == leases.end()) {
             broken_for_good("a lease is renewed that nobody had");
         }
         Told& lease = found->second;
         const int64_t end_us = us_of(fields[0]);
         note("has node %lld until %lld", lease.node, end_us - true_epoch_us);
-        note_answer(lease, us_of(values[1].text), end_us);
+        note_answer(lease, us_of(values[6].text), end_us);
+        lease.origin = answer.origin;
+        lease.realm_id = fields[1];
+        check_believed(lease);
         if (!lease.given_back && end_us > lease.end_us) {
             lease.end_us = end_us;
             check_overlap(lease);
@@ -291,8 +334,8 @@ void is_answered(const std::string& sql, const std::vector<Value>& values,
 
 void is_refused(const std::string& sql, const std::vector<Value>& values)
 {
-    if (says(sql, "lease_acquire(") && !values[3].null) {
-        const auto node = static_cast<uint32_t>(atoi(values[3].text.c_str()));
+    if (says(sql, "lease_acquire(") && !values[7].null) {
+        const auto node = static_cast<uint32_t>(atoi(values[7].text.c_str()));
         Refused& row = refusals[{here().number, node}];
         if (row.life != here().life || true_us - row.last_us > 10 * second) {
             row = {here().life, true_us, true_us};
@@ -495,6 +538,12 @@ bool goes_on_in_lease(int server)
                (member.any || lease.node == static_cast<uint32_t>(member.node)) &&
                lease.start_us < now_us && end_us > now_us + second;
     });
+}
+
+std::string realm_of(int server)
+{
+    const Believed& last = believed[server];
+    return last.directory == members[server].directory ? last.realm_id : "";
 }
 
 bool gave_back(int server, uint32_t node)

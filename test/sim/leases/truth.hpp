@@ -10,8 +10,7 @@ namespace sim {
 
 // A server asks a coordinator, and takes the answer (libpq.cpp).
 void is_asked(const std::string& sql, const std::vector<Value>& values);
-void is_answered(const std::string& sql, const std::vector<Value>& values,
-                 const std::vector<std::string>& fields);
+void is_answered(const std::string& sql, const std::vector<Value>& values, const Answer& answer);
 
 void truth_begins();
 
@@ -26,6 +25,9 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
 
 // A lease that the server had for a while when it crashed, and that lasts.
 bool goes_on_in_lease(int server);
+
+// The id of the realm that its directory had leases of last; empty: none.
+std::string realm_of(int server);
 
 // It said that it gives the node back, before the lease ended, and may not have been heard.
 bool gave_back(int server, uint32_t node);

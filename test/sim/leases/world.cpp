@@ -42,6 +42,7 @@ const std::vector<Feature> features = {
     {'T', "somebody leaves transactions open"},
     {'S', "a synchronous standby of the coordinator is lost"},
     {'M', "the realm gets another name, server by server"},
+    {'v', "the coordinator is updated before the servers, or after them"},
     {'Q', "the coordinator is left and found again"},
     {'w', "the coordinator is reached in another way"},
     {'h', "names of hosts"},

@@ -34,6 +34,7 @@ struct Session {
     bool open = false;   // BEGIN was said
     bool blocked = false;
     Question question;
+    PGresult* answered = nullptr; // that was looked at already
 };
 
 Session session[sessions];
@@ -117,13 +118,6 @@ std::string sql_of(const Question& q)
     return sql_of(q, at != real.end() ? at->second : "00000000-0000-0000-0000-00000000ffff");
 }
 
-void send(PGconn* connection, const std::string& sql)
-{
-    if (PQsendQuery(connection, sql.c_str()) != 1) {
-        fail("%s: %s", sql.c_str(), PQerrorMessage(connection));
-    }
-}
-
 bool is_done(PGconn* connection)
 {
     if (PQconsumeInput(connection) != 1) {
@@ -162,7 +156,8 @@ void check_answer(Session& s)
 {
     const Reply& reply = database.reply(s.transaction);
     await_answer(s);
-    PGresult* result = PQgetResult(s.connection);
+    PGresult* result = s.answered != nullptr ? s.answered : PQgetResult(s.connection);
+    s.answered = nullptr;
     const std::string sql = sql_of(s.question);
     refusals[static_cast<int>(reply.refusal)]++;
     if (reply.refusal != LeaseRefusal::none) {
@@ -284,6 +279,7 @@ void ask_again(Question& q)
     const Session& other = session[dice.below(sessions)];
     const bool in_flight =
         other.transaction != 0 && other.question.kind == Question::acquire && other.question.chosen;
+    q.wish.any = q.wish.any && !in_flight; // which node it is would be told too late
     q.token = in_flight ? other.question.token : any_token();
     const auto found = database.tables.history.find(q.token);
     if (found != database.tables.history.end() && !dice.one_in(5)) {
@@ -336,7 +332,8 @@ Question any_question()
         q.kind = Question::set_realm;
         q.settings = {static_cast<int32_t>(dice.between(1, 6)),
                       static_cast<int32_t>(dice.between(3, 60)),
-                      static_cast<int32_t>(dice.between(0, 12))};
+                      static_cast<int32_t>(dice.between(0, 12)),
+                      {}};
     } else if (kind < 94) {
         q.kind = Question::revoke;
         q.wish.any = false;
@@ -377,8 +374,18 @@ void ask(Session& s)
     }
     s.question = any_question();
     remember(s, sql_of(s.question));
-    send(s.connection, sql_of(s.question));
+    if (PQsendQuery(s.connection, sql_of(s.question).c_str()) != 1) {
+        fail("%s", PQerrorMessage(s.connection));
+    }
     calls++;
+    // The SQL functions begin their search for a free node anywhere.
+    if (s.question.kind == Question::acquire && s.question.wish.any) {
+        await_answer(s);
+        s.answered = PQgetResult(s.connection);
+        if (PQresultStatus(s.answered) == PGRES_TUPLES_OK) {
+            s.question.chosen_node = atoi(PQgetvalue(s.answered, 0, 0));
+        }
+    }
     if (timed([&] { return database.ask(s.transaction, s.question); })) {
         finish(s);
         return;
@@ -458,7 +465,8 @@ void compare_rows()
     take("SELECT 'lease', '*' || token, realm, node, holder, " + in_us("lease_start") + ", " +
          in_us("lease_end") + ", released_at IS NOT NULL, CASE WHEN isfinite(earlier_end) THEN " +
          in_us("earlier_end") + " END FROM flakeid.lease_history");
-    take("SELECT 'clock', lease_clock, lease_rest, lease_hold FROM flakeid.state");
+    take(
+        "SELECT 'clock', lease_clock, lease_rest, lease_hold, lease_generation FROM flakeid.state");
     for (const auto& [name, r] : database.tables.realms) {
         expected.insert("realm|" + name + "|" + std::to_string(r.nodes) + "|" +
                         std::to_string(r.max_ttl_s) + "|" + std::to_string(r.max_skew_s));
@@ -474,7 +482,7 @@ void compare_rows()
                         us(row.earlier_us));
     }
     expected.insert("clock|" + us(database.clock.clock_us) + "|" + us(database.clock.rest_us) +
-                    "|" + us(database.clock.hold_s));
+                    "|" + us(database.clock.hold_s) + "|" + us(database.clock.generation));
     for (const std::string& line : said) {
         if (expected.count(line) == 0) {
             fail("the server has the row %s, the tables have not", line.c_str());

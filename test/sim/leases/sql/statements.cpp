@@ -60,6 +60,7 @@ std::string sql_of(const Question& q, const std::string& token)
     case Question::restored:
         return "SELECT flakeid.restore('lease hold', " + std::to_string(q.moment_us) + ")";
     case Question::functions:
+    case Question::add_name:
         break;
     }
     return "SELECT";
@@ -106,6 +107,9 @@ const char* words_of(LeaseRefusal refusal)
         return "the token is that of another lease";
     case LeaseRefusal::same_time:
         return "asked at the same time";
+    case LeaseRefusal::not_believed:
+    case LeaseRefusal::bad_version:
+        break; // to servers alone
     }
     return "";
 }
