@@ -3,7 +3,7 @@
 CREATE FUNCTION flakeid.raise_horizon(after timestamptz) RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_raise_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.raise_horizon(timestamptz) IS
-    'makes all later ids of this database begin after that moment, whether the transaction commits or not; lowers nothing';
+    'makes later ids of this database begin after that moment, also if the transaction is rolled back; lowers nothing';
 
 CREATE FUNCTION flakeid.repair_horizon(none_kept bool DEFAULT false) RETURNS bool
     AS 'MODULE_PATHNAME', 'flakeid_repair_horizon' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;

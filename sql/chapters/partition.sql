@@ -1203,7 +1203,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE flakeid.partition(regclass, interval, int4, interval, text, bool) IS
-    'partitions a table by its ids: one for each period, those of the next ones ahead, what is older than keep detached, and dropped where drop_old says so; call it again to alter that, or to go on after an interruption';
+    'partitions a table by its ids, one for each period, and some ahead; what is older than keep is detached, or dropped; call it again to alter that, or to go on';
 
 CREATE PROCEDURE flakeid.maintain(parent regclass DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
@@ -1263,7 +1263,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE flakeid.maintain(regclass) IS
-    'makes the partitions that a declared table needs next, empties its default partition, detaches what is old; without a table, all declared ones of the caller';
+    'makes the next partitions of a declared table, empties its default partition, detaches what is old; without a table, of all that the caller owns';
 
 CREATE FUNCTION flakeid.maintain_plan(parent regclass) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -1290,7 +1290,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.maintain_plan(regclass) IS
-    'the statements that do what flakeid.maintain() would do, for \gexec of psql: they detach concurrently, which a procedure cannot';
+    'what flakeid.maintain() would do, as statements for \gexec of psql, which detach concurrently';
 
 CREATE FUNCTION flakeid.bound_time(id int8, layout text) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -1346,13 +1346,13 @@ COMMENT ON FUNCTION flakeid.partition_list() IS 'internal: rows of flakeid.parti
 CREATE VIEW flakeid.partitions AS SELECT * FROM flakeid.partition_list();
 COMMENT ON VIEW flakeid.partitions IS 'the partitions of tables that flakeid.partition() was told of';
 COMMENT ON COLUMN flakeid.partitions.parent IS 'the declared table';
-COMMENT ON COLUMN flakeid.partitions.partition IS 'one of its partitions, or a table that flakeid.maintain() detached from it';
-COMMENT ON COLUMN flakeid.partitions.from_time IS 'moment of its first possible id; NULL for a default partition, a detached one, and sealed ids of others';
+COMMENT ON COLUMN flakeid.partitions.partition IS 'one of its partitions, or what was detached';
+COMMENT ON COLUMN flakeid.partitions.from_time IS 'moment of its first possible id; NULL for a default or detached partition, and sealed ids of others';
 COMMENT ON COLUMN flakeid.partitions.to_time IS 'moment of the first id past it';
 COMMENT ON COLUMN flakeid.partitions.rows IS 'an estimate, of the last VACUUM or ANALYZE; NULL before';
 COMMENT ON COLUMN flakeid.partitions.size IS 'bytes, with indexes and TOAST';
 COMMENT ON COLUMN flakeid.partitions.attached IS 'false for what is detached, or half detached';
-COMMENT ON COLUMN flakeid.partitions.days_ahead IS 'for how many days from now each id has a partition of its time';
+COMMENT ON COLUMN flakeid.partitions.days_ahead IS 'for how many days from now ids have a partition';
 GRANT SELECT ON flakeid.partitions TO PUBLIC;
 
 CREATE FUNCTION flakeid.rows_per_day(tab regclass, layout text DEFAULT NULL, OUT day date, OUT rows int8) RETURNS SETOF record
@@ -1383,4 +1383,4 @@ BEGIN
     USING tab, flakeid.lowest_id('-infinity', chosen), flakeid.highest_id('infinity', chosen), chosen, key;
 END
 $$;
-COMMENT ON FUNCTION flakeid.rows_per_day(regclass, text) IS 'how many rows a table has of each day, estimated from what ANALYZE knows of its ids';
+COMMENT ON FUNCTION flakeid.rows_per_day(regclass, text) IS 'rows of each day, estimated from what ANALYZE knows';

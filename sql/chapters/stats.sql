@@ -8,8 +8,8 @@ CREATE FUNCTION flakeid.stats_now(OUT issued int8, OUT ahead_now interval, OUT a
 COMMENT ON FUNCTION flakeid.stats_now() IS 'internal: the row of view flakeid.stats';
 
 CREATE VIEW flakeid.stats AS SELECT * FROM flakeid.stats_now();
-COMMENT ON VIEW flakeid.stats IS 'one row: counters of the whole server since its start or flakeid.stats_reset()';
-COMMENT ON COLUMN flakeid.stats.issued IS 'ids; a session adds its own at the end of each transaction';
+COMMENT ON VIEW flakeid.stats IS 'one row: counters of the server since its start or flakeid.stats_reset()';
+COMMENT ON COLUMN flakeid.stats.issued IS 'ids; added at the end of a transaction';
 COMMENT ON COLUMN flakeid.stats.ahead_now IS 'how far the furthest generator lies ahead of the clock';
 COMMENT ON COLUMN flakeid.stats.ahead_max IS 'the most that any id was stamped ahead of the clock';
 COMMENT ON COLUMN flakeid.stats.waits IS 'draws that waited';
