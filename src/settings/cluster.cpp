@@ -69,6 +69,8 @@ void watch_catalogs()
         NAMESPACENAME, [](Datum, auto, uint32 hash) { changed(schema_hashes, hash); }, 0);
     CacheRegisterSyscacheCallback(
         SUBSCRIPTIONOID, [](Datum, auto, uint32) { settings.generation++; }, 0);
+    CacheRegisterSyscacheCallback(
+        REPLORIGNAME, [](Datum, auto, uint32) { settings.generation++; }, 0);
     CacheRegisterRelcacheCallback([](Datum, Oid table) { changed(watched_tables, table); }, 0);
 }
 

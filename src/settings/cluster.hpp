@@ -6,7 +6,8 @@
 
 namespace flakeid {
 
-// From now on generators of this session are made anew when subscriptions change, and when one of
+// From now on generators of this session are made anew when subscriptions or replication origins
+// change, and when one of
 // these extensions, with which several servers write, comes or goes. Each makes a schema of its own
 // name.
 constexpr const char* multi_writers[] = {"spock", "bdr"};

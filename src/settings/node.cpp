@@ -37,7 +37,27 @@ bool is_private(uint32_t address)
            address >> 16 == (192 << 8 | 168);
 }
 
-// Reads the number of a name such as db-3 or db-3.example.com. It ends the first label, and it is
+// Tells whether a name ends as those of a Deployment's pods, in -<hash>-<5 characters>: the last of
+// these is a digit by chance.
+bool is_of_deployment(const char* name)
+{
+    constexpr char random[] = "bcdfghjklmnpqrstvwxz2456789"; // as Kubernetes chooses them
+    constexpr size_t least_hash = 8;
+    constexpr size_t most_hash = 10;
+    constexpr size_t random_end = 5;
+    const size_t length = strcspn(name, ".");
+    for (const char* at = strchr(name, '-'); at != nullptr; at = strchr(at + 1, '-')) {
+        const size_t hash = strspn(at + 1, random);
+        const char* end = at + 1 + hash;
+        if (hash >= least_hash && hash <= most_hash && *end == '-' &&
+            strspn(end + 1, random) == random_end && end + 1 + random_end == name + length) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Adds the number of a name such as db-3 or db-3.example.com. It ends the first label, and it is
 // the only number there, so that shop-1-0 and shop-2-0 never stand for the same node. Returns
 // nullptr, or why there is none, palloc'ed. `source` is what flakeid.node says.
 const char* number_of(const char* source, const char* name, uint32_t* number)
@@ -46,7 +66,9 @@ const char* number_of(const char* source, const char* name, uint32_t* number)
     const size_t start = strcspn(name, digits);
     const size_t end = start + strspn(name + start, digits);
     const char* what = nullptr;
-    if (name[end + strcspn(name + end, digits)] != '\0') {
+    if (is_of_deployment(name)) {
+        what = "is of a Deployment, whose pods have names that end at random";
+    } else if (name[end + strcspn(name + end, digits)] != '\0') {
         what = "has more than one number";
     } else if (start == end || end != strcspn(name, ".") || end - start > longest_number) {
         what = "is none";
@@ -57,7 +79,7 @@ const char* number_of(const char* source, const char* name, uint32_t* number)
             "db-3.example.com, and \"%s\" %s.",
             source, name, what);
     }
-    *number = static_cast<uint32_t>(strtoul(name + start, nullptr, 10));
+    *number += static_cast<uint32_t>(strtoul(name + start, nullptr, 10));
     return nullptr;
 }
 
@@ -182,6 +204,19 @@ constexpr NamedSource named_sources[] = {
     {"ip", NodeSource::ip},
 };
 
+// Reads what follows the name of a source: nothing, or such as +32 after one of a name.
+bool read_offset(const char* at, NodeSource source, uint32_t* offset)
+{
+    constexpr uint32_t most = 999999999; // with a number of as many digits it is still an int
+    const bool of_name = source == NodeSource::hostname || source == NodeSource::cluster_name;
+    *offset = 0;
+    if (*at == '+' && of_name) {
+        at++;
+        return read_node_number(&at, offset) && *offset <= most && *at == '\0';
+    }
+    return *at == '\0';
+}
+
 // The path that a value of flakeid.node names, or nullptr.
 const char* path_of(const char* value)
 {
@@ -197,8 +232,11 @@ bool check_node(char** newval, void** extra, GucSource source)
     node.of_all = source > PGC_S_DEFAULT && source <= PGC_S_DATABASE;
     node.set_by = GucSource_Names[source];
     for (const NamedSource& named : named_sources) {
-        if (strcmp(*newval, named.name) == 0) {
+        const size_t length = strlen(named.name);
+        if (strncmp(*newval, named.name, length) == 0 &&
+            read_offset(*newval + length, named.source, &node.first)) {
             node.source = named.source;
+            node.last = node.first;
             return keep(node, extra);
         }
     }
@@ -250,7 +288,7 @@ const char* node_text(NodeSource source, uint32_t first, uint32_t last)
     }
     for (const NamedSource& named : named_sources) {
         if (named.source == source) {
-            return named.name;
+            return first == 0 ? named.name : psprintf("%s+%u", named.name, first);
         }
     }
     return first == last ? psprintf("%u", first) : psprintf("%u-%u", first, last);

@@ -12,8 +12,8 @@ enum class NodeSource { number, any, citus, hostname, cluster_name, ip, file };
 // flakeid.node as it was written; what the host says is looked up at use.
 struct NodeSetting {
     NodeSource source;
-    uint32_t first;
-    uint32_t last; // of a span, otherwise the same as first
+    uint32_t first; // of a name: what is added to its number
+    uint32_t last;  // of a span, otherwise the same as first
     bool by_default;
     bool of_database;   // it was set with ALTER DATABASE or ALTER ROLE
     bool of_all;        // it was set for all sessions of the server or database

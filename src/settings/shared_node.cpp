@@ -6,8 +6,10 @@
 
 extern "C" {
 #include "catalog/pg_publication.h"
+#include "catalog/pg_replication_origin.h"
 #include "catalog/pg_subscription.h"
 #include "commands/extension.h"
+#include "replication/slot.h"
 }
 
 namespace flakeid {
@@ -38,6 +40,52 @@ const char* subscription_name()
         return name != nullptr;
     });
     return name;
+}
+
+// The name of a replication origin that is no subscription's, palloc'ed; nullptr: there is none. An
+// origin is of the server, and says nothing of a database.
+const char* foreign_origin()
+{
+    constexpr char of_subscription[] = "pg_"; // which nobody else may begin a name with
+    const char* found = nullptr;
+    each_row(ReplicationOriginRelationId, [&](HeapTuple row, TupleDesc columns) {
+        bool null;
+        const Datum value = heap_getattr(row, Anum_pg_replication_origin_roname, columns, &null);
+        const char* name = null ? of_subscription : TextDatumGetCString(value);
+        found = strncmp(name, of_subscription, strlen(of_subscription)) == 0 ? nullptr : name;
+        return found != nullptr;
+    });
+    return found;
+}
+
+// A slot of this database of a system with which several servers write.
+struct WriterSlot {
+    bool found;
+    NameData name;
+    NameData plugin;
+};
+static_assert(is_plain<WriterSlot>);
+
+WriterSlot writer_slot()
+{
+    constexpr const char* plugins[] = {"pglogical_output", "spock_output", "bdr"};
+    WriterSlot slot{};
+    LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+    for (int i = 0; i < max_replication_slots && !slot.found; i++) {
+        ReplicationSlot& one = ReplicationSlotCtl->replication_slots[i];
+        if (one.in_use) {
+            SpinLockAcquire(&one.mutex);
+            slot.name = one.data.name;
+            slot.plugin = one.data.plugin;
+            const bool here = one.data.database == MyDatabaseId;
+            SpinLockRelease(&one.mutex);
+            for (const char* plugin : plugins) {
+                slot.found = slot.found || (here && strcmp(NameStr(slot.plugin), plugin) == 0);
+            }
+        }
+    }
+    LWLockRelease(ReplicationSlotControlLock);
+    return slot;
 }
 
 const char* multi_writer_name()
@@ -133,6 +181,14 @@ const char* other_servers()
     }
     if (const char* extension = multi_writer_name()) {
         return psprintf("Database \"%s\" has extension %s.", database, extension);
+    }
+    if (const WriterSlot slot = writer_slot(); slot.found) {
+        return psprintf("Database \"%s\" has replication slot \"%s\" of %s.", database,
+                        NameStr(slot.name), NameStr(slot.plugin));
+    }
+    if (const char* origin = foreign_origin()) {
+        return psprintf("The server has replication origin \"%s\", which is no subscription's.",
+                        origin);
     }
     return nullptr;
 }

@@ -102,9 +102,21 @@ $name{$_} = no_number('hostname', qq{"$_" is none}) for 'db', 'db-3-replica', 'd
 # Names that say two things: which of them tells servers apart, nobody knows.
 $name{$_} = no_number('hostname', qq{"$_" has more than one number})
   for 'citus-1-0', 'citus-2-0', 'postgres-12-4', 'db-3.zone-5', 'ip-10-0-0-5.ec2.internal', 'pg15-db-3', 'db-3.eu2.example.com';
+# Pods of a Deployment: the hash of its template, and five characters at random.
+my $pod = 'is of a Deployment, whose pods have names that end at random';
+$name{$_} = no_number('hostname', qq{"$_" $pod}) for 'shop-bcdfghjk-xwzq7', 'my-shop-bcdfghjklm-xwzq7', 'shop-bcdfghjklm-xwzq7.example.com', 'shop-7d9f8b6c5d-x2k47', 'shop-bcdfghjkl-24567';
+$name{$_} = 7 for 'shop-bcdfghj-xwzq7', 'shop-bcdfghjklmn-xwzq7', 'shop-bcdfghjk-wzq7', 'shop-bcdfghjk-xwzaq7', 'shop-mysqlrdbms-7';
 is(node_of($_, 'hostname'), $name{$_}, "host name $_") for sort keys %name;
 like(node_of('db-1024', 'hostname'), qr/^22003: node 1024 is out of range for layout "snowflake"\ndetail: Its nodes are 0 to 1023/, 'host name db-1024');
 is(node_of('db-1024', 'hostname', 'sonyflake2'), 1024, 'host name db-1024 with more bits');
+
+# Two sets of servers, with an offset each
+is(node_of($_->[0], $_->[1]), $_->[2], "$_->[1] of host $_->[0]")
+  for [ 'db-3', 'hostname+32', 35 ], [ 'db-0', 'hostname+32', 32 ], [ 'db-3', 'hostname+0', 3 ], [ 'db-991', 'hostname+32', 1023 ], [ 'db', 'hostname+32', no_number('hostname', '"db" is none') ];
+like(node_of('db-992', 'hostname+32'), qr/^22003: node 1024 is out of range/, 'past the last node');
+like(node_of('db-999999999', 'hostname+999999999'), qr/^22003: node 1999999998 is out of range/, 'far past it');
+like(refusal($node, "LOAD 'flakeid'; SET flakeid.node = '$_'"), qr/^22023: invalid value for parameter "flakeid.node": "\Q$_\E"\ndetail: A node is a number/, "$_ is refused")
+  for 'hostname+', 'hostname+x', 'hostname+1x', 'hostname+1000000000', 'hostname-3', 'hostname32', 'hostname +3', 'ip+3', 'citus+3', 'auto+3', 'hostname+3+4';
 
 my $no_address = "55000: this host has no node number\n"
   . "detail: flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and this host has none.\n"
@@ -159,6 +171,22 @@ is($node->safe_psql('postgres', q{SELECT value, source FROM flakeid.status WHERE
 write_file($file, "20\n", 0664);
 is($node->safe_psql('postgres', $nodes_of), qq{||file:$file|configuration file|flakeid.node is a file, and "$file" can be written by its group or by others.}, 'or why there is none');
 ok($open->quit, 'the session ends');
+
+# What was given is remembered, for whoever loses the configuration.
+for my $setting ("file:$file", 'hostname+32')
+{
+	write_file($file, "20\n", 0644);
+	write_file($host, "db-1\n");
+	$node->adjust_conf('postgresql.conf', 'flakeid.node', undef);
+	$node->append_conf('postgresql.conf', "flakeid.node = '$setting'\n");
+	$node->reload;
+	ok($node->poll_query_until('postgres', "SELECT flake_next() > 0 AND current_setting('flakeid.node') = '$setting'"), $setting);
+	$node->adjust_conf('postgresql.conf', 'flakeid.node', undef);
+	$node->reload;
+	ok($node->poll_query_until('postgres', "LOAD 'flakeid'; SHOW flakeid.node", "LOAD\n0"), 'and lost');
+	my $kept = $setting =~ /^file/ ? 'file:...' : $setting;
+	like(refusal($node, 'SELECT flake_next()'), qr/^55000: flakeid.node is not set, and was \Q$kept\E when ids were made here\n/, 'which is told');
+}
 $node->stop;
 
 #
@@ -172,6 +200,7 @@ for my $name (sort keys %cluster)
 	$node = server($name, "flakeid.node = 'cluster_name'");
 	my $refusal = refusal($node, 'SELECT flake_next()');
 	is($refusal ne '' ? $refusal : $node->safe_psql('postgres', 'SELECT flake_node(flake_next())'), $cluster{$name}, "cluster_name '$name'");
+	is($node->safe_psql('postgres', q{SET flakeid.node = 'cluster_name+100'; SELECT flake_node(flake_next())}), $cluster{$name} + 100, 'with an offset') if $refusal eq '';
 	$node->stop;
 }
 

@@ -5,6 +5,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use FlakeTest;
+use File::Copy;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -122,6 +123,36 @@ for my $name ('spock', 'bdr')
 		like($running->query('SELECT flake_next() > 0'), qr/^t$/m, 'until it is dropped');
 	}
 }
+
+#
+# What replicates without a subscription: an origin that is none's, and a slot of a system with which several servers write. Those
+# who only read make no ids. The slot's plugin is a stand-in.
+#
+$server->safe_psql('postgres', q{SELECT pg_replication_origin_create('pgl_shop_west')});
+my $with_origin = "55000: $never_set\ndetail: The server has replication origin \"pgl_shop_west\", which is no subscription's. $same_ids\nhint: $own $keep";
+is(refusal($server, 'SELECT flake_next()', database => $_), $with_origin, "an origin, in database $_") for 'postgres', 'elsewhere';
+$running->{stderr} = '';
+$running->query('SELECT flake_next() > 0');
+like($running->{stderr}, qr/ERROR:  \Q$never_set/, 'in a session that made ids before too');
+$server->safe_psql('postgres', q{SELECT pg_replication_origin_drop('pgl_shop_west')});
+like($running->query('SELECT flake_next() > 0'), qr/^t$/m, 'until it is dropped');
+
+my $plugins = PostgreSQL::Test::Utils::tempdir();
+my $decoding = $server->config_data('--pkglibdir') . '/test_decoding.so';
+SKIP:
+{
+	skip 'this server has no test_decoding', 4 if !-e $decoding;
+	copy($decoding, "$plugins/pglogical_output.so") or die;
+	my $listed = $server->safe_psql('postgres', q{SELECT 'SET output_plugin_libraries = test_decoding, pglogical_output;' FROM pg_settings WHERE name = 'output_plugin_libraries'});
+	my $make = sub { my ($plugin) = @_; return $server->safe_psql('postgres', "SET dynamic_library_path = '$plugins:\$libdir'; $listed SELECT slot_name FROM pg_create_logical_replication_slot('words', '$plugin')") };
+	is($make->('test_decoding'), 'words', 'a slot of somebody who reads');
+	unlike(said('SELECT flake_next()'), qr/ERROR/, 'is no other server');
+	$server->safe_psql('postgres', q{SELECT pg_drop_replication_slot('words')});
+	$make->('pglogical_output');
+	is(refusal($server, 'SELECT flake_next()'), "55000: $never_set\ndetail: Database \"postgres\" has replication slot \"words\" of pglogical_output. $same_ids\nhint: $own $keep", 'a slot of pglogical');
+	unlike(refusal($server, 'SELECT flake_next()', database => 'elsewhere'), qr/slot/, 'says nothing of other databases');
+	$server->safe_psql('postgres', q{SELECT pg_drop_replication_slot('words')});
+}
 $running->quit;
 
 #
@@ -218,6 +249,7 @@ $running->{stderr} = '';
 $running->query('SELECT flake_next()');
 like($running->{stderr}, qr/ERROR:  \Q$never_set/, 'and none when another server joins');
 $running->quit;
+
 $server->stop;
 
 done_testing();
