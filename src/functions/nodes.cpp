@@ -1,4 +1,5 @@
 // This server as one of several that make ids for the same tables.
+#include "durable/clone.hpp"
 #include "functions/row.hpp"
 #include "lease/report.hpp"
 #include "server/messages.hpp"
@@ -14,7 +15,9 @@ FLAKEID_FUNCTION(flakeid_nodes)
     NodeSpan span = configured_span(layout);
     const bool known = span.problem == nullptr && nodes_in_use(layout, &span);
     const char* others = other_servers();
+    const char* clone = span.problem == nullptr ? clone_problem() : nullptr;
     const char* problem = span.problem != nullptr ? span.problem
+                          : clone != nullptr      ? clone
                           : others != nullptr && node_setting.by_default && !has_coordinator()
                               ? "flakeid.node was never set"
                               : nullptr;

@@ -2,6 +2,7 @@
 
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
+#include "durable/clone.hpp"
 #include "durable/fingerprints.hpp"
 #include "durable/given.hpp"
 #include "core/settled.hpp"
@@ -215,6 +216,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         refuse_ids_of_settings(g);
     }
     g.horizon = horizon_attach();
+    refuse_clone();
     if (g.shape.has_back) {
         server_counted_by(counter_of(g.layout));
     }

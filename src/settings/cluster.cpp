@@ -52,6 +52,47 @@ bool each_group(Watched which, const char* name, Action action)
     return true;
 }
 
+// The number of a column of pg_dist_node; InvalidAttrNumber: there is none of that type.
+AttrNumber column_of(Oid table, const char* name, Oid type)
+{
+    const AttrNumber column = get_attnum(table, name);
+    return column != InvalidAttrNumber && get_atttype(table, column) == type ? column
+                                                                             : InvalidAttrNumber;
+}
+
+// Tells whether Citus knows a clone of the server of a group, which it does since 13.2: then the
+// clone has another row, which names the server's.
+bool is_cloned(int32_t group)
+{
+    const Oid table = get_relname_relid("pg_dist_node", PG_CATALOG_NAMESPACE);
+    if (!OidIsValid(table)) {
+        return false;
+    }
+    const AttrNumber clone = column_of(table, "nodeisclone", BOOLOID);
+    const AttrNumber primary = column_of(table, "nodeprimarynodeid", INT4OID);
+    const AttrNumber number = column_of(table, "nodeid", INT4OID);
+    const AttrNumber of_group = column_of(table, group_column, INT4OID);
+    if (clone == InvalidAttrNumber || primary == InvalidAttrNumber || number == InvalidAttrNumber ||
+        of_group == InvalidAttrNumber) {
+        return false;
+    }
+    bool cloned = false;
+    each_row(table, [&](HeapTuple row, TupleDesc columns) {
+        bool null;
+        if (DatumGetBool(heap_getattr(row, clone, columns, &null))) {
+            const Datum original = heap_getattr(row, primary, columns, &null);
+            each_row(table, [&](HeapTuple other, TupleDesc) {
+                cloned = cloned ||
+                         (heap_getattr(other, number, columns, &null) == original &&
+                          DatumGetInt32(heap_getattr(other, of_group, columns, &null)) == group);
+                return cloned;
+            });
+        }
+        return cloned;
+    });
+    return cloned;
+}
+
 } // namespace
 
 void watch_catalogs()
@@ -95,6 +136,7 @@ Citus citus_cluster()
         citus.has_others = citus.has_others || group != own;
         return citus.has_others;
     });
+    citus.is_cloned = citus.present && is_cloned(own);
     return citus;
 }
 

@@ -23,6 +23,7 @@ struct Citus {
     bool has_joined; // this server stands among those of the cluster, or knows others
     bool has_others; // there are others
     uint32_t group;  // of this server; 0: the coordinator
+    bool is_cloned;  // a clone of the group's server is known, which has the same group for a while
 };
 
 static_assert(is_plain<Citus>);

@@ -17,7 +17,7 @@ my $own = q{On each server, with a number of its own: LOAD 'flakeid'; ALTER SYST
 my $citus_line = q{LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 'citus'; SELECT pg_reload_conf();};
 my $citus = "On every server: $citus_line";
 
-my $server = server('several', 'wal_level = logical', 'allow_system_table_mods = on');
+my $server = server('several', 'wal_level = logical', 'max_wal_senders = 5', 'allow_system_table_mods = on');
 
 # What drawing says to a client: warnings and errors.
 sub said
@@ -250,6 +250,33 @@ $running->query('SELECT flake_next()');
 like($running->{stderr}, qr/ERROR:  \Q$never_set/, 'and none when another server joins');
 $running->quit;
 
+#
+# A clone of Citus: a standby that is promoted has its original's group until Citus gives it one of its own.
+#
+$server->safe_psql('postgres', q{ALTER TABLE pg_dist_node ADD nodeisclone bool NOT NULL DEFAULT false, ADD nodeprimarynodeid int NOT NULL DEFAULT 0;
+	UPDATE pg_dist_local_group SET groupid = 2; TRUNCATE pg_dist_node;
+	INSERT INTO pg_dist_node VALUES (1, 0, 'host', 5432, 'primary', false, 0), (7, 2, 'host', 5433, 'primary', false, 0), (8, 3, 'host', 5434, 'unavailable', true, 7)});
+pasted($citus =~ s/.*?: //r);
+is(made(), '2', 'a server that has a clone makes ids of its group');
+$server->backup('clone');
+my $clone = PostgreSQL::Test::Cluster->new('clone');
+$clone->init_from_backup($server, 'clone', has_streaming => 1);
+$clone->start;
+is(made(), '2', 'also while it streams');
+$server->wait_for_catchup($clone);
+$clone->promote;
+like(refusal($clone, 'SELECT flake_next()'), qr/^55000: the group that Citus gave may be that of another server\ndetail: Citus knows a clone of the server of group 2, and this may be the clone: it made no ids of this database since it was promoted\.\nhint: If it is the clone, wait/,
+	'the clone, promoted, makes none');
+is($clone->safe_psql('postgres', q{SELECT problem ~ 'this may be the clone' FROM flakeid.nodes()}), 't', 'which flakeid.nodes() tells');
+is(made(), '2', 'the original goes on');
+$clone->safe_psql('postgres', 'UPDATE pg_dist_local_group SET groupid = 3; UPDATE pg_dist_node SET nodeisclone = false, nodeprimarynodeid = 0 WHERE nodeid = 8');
+is($clone->safe_psql('postgres', 'SELECT flake_node(flake_next())'), '3', 'with a group of its own it makes ids');
+# It is on the second timeline, and made ids there: it knows that it is no clone of itself.
+$clone->safe_psql('postgres', q{INSERT INTO pg_dist_node VALUES (9, 4, 'host', 5435, 'unavailable', true, 8)});
+is($clone->safe_psql('postgres', 'SELECT flake_node(flake_next())'), '3', 'and has a clone itself');
+$clone->restart;
+is($clone->safe_psql('postgres', 'SELECT flake_node(flake_next())'), '3', 'after a restart too');
+$clone->stop;
 $server->stop;
 
 done_testing();
