@@ -168,6 +168,18 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         await_lease(g, now_us, waiting);
         return 0;
     }
+    if (d.verdict == Verdict::wait && g.lease.entry != nullptr &&
+        !lease_holds(g.lease, Word{pg_atomic_read_u64(&g.slot->word)})) {
+        return 0; // it was given back meanwhile
+    }
+    if (d.verdict == Verdict::wait && g.lease.entry != nullptr &&
+        waiting.us() <= settings.max_ahead_us + wait_margin_us &&
+        lease_left_ahead(g.lease.entry, now_us)) {
+        worker_call(); // it takes another node
+        waiting.begin();
+        nap(lease_nap_us);
+        return 0;
+    }
     int64_t wait_us;
     if (d.verdict == Verdict::extend && !g.admitted) {
         horizon_admit(g.horizon, g.node);

@@ -1,5 +1,6 @@
 #include "lease/lease.hpp"
 
+#include "durable/server_horizon.hpp"
 #include "server/clock.hpp"
 #include "server/shared.hpp"
 #include "settings/settings.hpp"
@@ -169,6 +170,26 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word
             pg_atomic_write_u64(&slot->word, word_number(word));
         }
         return held;
+    });
+}
+
+bool lease_left_ahead(Lease* lease, int64_t now_us)
+{
+    const int64_t reach_us = std::max(server_remembers().reach_us, settings.max_ahead_us);
+    const int64_t furthest_us = now_us + reach_us + max_generated_tick_us;
+    auto lies_past = [&](const SlotKey& key, Word word) {
+        const auto tick = static_cast<int64_t>(tick_number(slot_tick(key, word)));
+        return key.epoch_us + tick * key.tick_us > furthest_us;
+    };
+    return locked(LW_SHARED, [&] {
+        uint32_t count;
+        Slot* slots = taken_slots(&count);
+        return lease->wanted == any_node && pg_atomic_read_u64(&lease->end_us) != 0 &&
+               lease->start_us <= furthest_us && std::any_of(slots, slots + count, [&](Slot& slot) {
+                   const Word word{pg_atomic_read_u64(&slot.word)};
+                   return slot.node == lease->node && word != closed_word &&
+                          lies_past(slot.key, word) && !lies_past(slot.key, settled_word(slot.key));
+               });
     });
 }
 

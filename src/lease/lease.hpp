@@ -109,6 +109,12 @@ LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node);
 // again.
 bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word);
 
+// Tells whether ids of a lease of any node lie further ahead of the clock than sessions draw: the
+// clock was ahead, and was put right. Another node serves at once, unless a settled mark promised
+// that no id comes before then. One whose lease begins that far ahead would not: the clock is
+// behind the coordinator's.
+bool lease_left_ahead(Lease* lease, int64_t now_us);
+
 // Notes that a session asks for the lease.
 void lease_touch(Lease* lease);
 

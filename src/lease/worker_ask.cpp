@@ -230,6 +230,20 @@ void release(const Lease* lease, int64_t last_us)
     }
 }
 
+bool leave_node(Lease* lease)
+{
+    if (!connected()) {
+        return false;
+    }
+    const uint32_t node = lease->node;
+    const int64_t last_us = lease_close(lease);
+    ereport(LOG, errmsg("node %u is given back, for another one", node),
+            errdetail("Its ids go up to %s, and the clock, which was ahead, says %s.",
+                      moment_text(last_us), moment_text(wall_us())));
+    release(lease, last_us);
+    return true;
+}
+
 void tell_for_a_while()
 {
     asking.told_until = steady_now() + lease_settings.ttl_s * us_per_s;

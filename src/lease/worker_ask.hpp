@@ -42,6 +42,10 @@ void plan_renewal(Care& care, int64_t end_us);
 void acquire(Lease* lease, Care& care);
 void renew(Lease* lease, Care& care);
 
+// Gives a node back whose ids lie ahead of the clock, so that another one comes. False where the
+// coordinator cannot be asked for one.
+bool leave_node(Lease* lease);
+
 // Gives a lease back that is closed, and tells the coordinator its last moment.
 void release(const Lease* lease, int64_t last_us);
 

@@ -91,6 +91,11 @@ Steady attend(Lease* lease, Care& care)
         care.refused = false;
         care.attempts.due = steady_past;
         return steady_past;
+    } else if (lease_left_ahead(lease, wall_us()) && leave_node(lease)) {
+        care.words = lease_words(lease);
+        care.refused = false;
+        care.attempts.due = steady_past;
+        return steady_past;
     } else if (!care.refused && renewal_due(care, now)) {
         renew(lease, care);
     }

@@ -15,8 +15,9 @@ int64_t next_look;
 
 namespace {
 
-constexpr int64_t harmless_bound_us = 10 * second; // after a start, when nothing else is wrong
-constexpr int64_t own_lease_bound_us = 3 * second; // sessions try again once in a second
+constexpr int64_t harmless_bound_us = 10 * second;  // after a start, when nothing else is wrong
+constexpr int64_t own_lease_bound_us = 3 * second;  // sessions try again once in a second
+constexpr int64_t put_right_bound_us = 10 * second; // after a clock was put right
 constexpr int64_t look_every_us = 500 * ms;
 constexpr int64_t unused_bound_us = 3600 * second + 3 * minute; // a lease that nobody uses
 
@@ -28,13 +29,40 @@ Reached twice_happened('2', "a question was asked twice");
 // out.
 bool reachable()
 {
-    return world.chosen.find_first_not_of("XFKWIGRQwJlL") == std::string::npos;
+    return world.chosen.find_first_not_of("XFKWIGRQwJlLu") == std::string::npos;
 }
 
 // Nothing happens but what a lease that is kept outlives, whatever becomes of the coordinator.
 bool keeps_leases()
 {
     return world.chosen.find_first_of("KPEQMlRVw") == std::string::npos;
+}
+
+// Nothing happens but that clocks are set, and nobody was promised anything.
+bool clocks_alone()
+{
+    return world.has('K') && world.has('u') &&
+           world.chosen.find_first_not_of("KuWILR") == std::string::npos;
+}
+
+// A right clock serves at once those who take any node, whatever it was before. But a start leads
+// past the ids from before, whatever the node.
+void serve_after_clock(int number, const DrawingSession& one)
+{
+    const Member& member = members[number];
+    Server& s = servers[number];
+    const int64_t now_us = wall_clock(s);
+    const int64_t offset_us = now_us - true_epoch_us - true_us;
+    const int64_t began = std::max({one.wants_since, member.clock_set_us, member.started_us,
+                                    worker_began(s), faults.rested_us, member.still_until});
+    if (clocks_alone() && member.any && one.wants_since != 0 && offset_us < second &&
+        offset_us > -second && member.made_until_us + put_right_bound_us < now_us &&
+        true_us - began > put_right_bound_us) {
+        sim::tell("server %d, for %.1f s; it made ids up to %.3f", number,
+                  static_cast<double>(true_us - began) / 1e6,
+                  static_cast<double>(last_made_us(number) - true_epoch_us) / 1e6);
+        broken("life: a clock that was put right holds up ids of any node");
+    }
 }
 
 void serve_until_now(int number, const DrawingSession& one)
@@ -164,6 +192,7 @@ void look()
         }
         for (int k = 0; k < world.session_count; k++) {
             serve_until_now(i, member.sessions[k]);
+            serve_after_clock(i, member.sessions[k]);
         }
     }
     look_at_connections();

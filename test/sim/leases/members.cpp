@@ -116,7 +116,7 @@ void session()
         const bool good = survives_error([&] {
             CHECK_FOR_INTERRUPTS();
             load_library();
-            if (running->random.one_in(4)) {
+            if (running->random.one_in(4) && !world.has('u')) {
                 poll();
             }
             draw_some();
@@ -215,6 +215,7 @@ void start_member(int number, Directory directory, bool harmless)
     member.stopping = false;
     member.harmless = harmless;
     member.started_us = true_us;
+    member.made_until_us = last_made_us(number);
     note_beginning(s, s.clock.offset);
     note("server %lld starts", number);
     for (int i = 0; i < world.session_count; i++) {
@@ -295,6 +296,7 @@ void make_member(int number, bool any, int32_t node, int32_t further, bool prelo
 
 void set_clock(Server& server, int64_t ahead_us)
 {
+    members[server.number].clock_set_us = true_us;
     server.clock = Clock{};
     server.clock.offset = ahead_us;
     note_beginning(server, ahead_us);

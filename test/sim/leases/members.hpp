@@ -24,6 +24,8 @@ struct Member {
     int64_t taken_us = 0; // when another server was last seen to have its node
     int64_t started_us = 0;
     int64_t served_us = 0; // when a session last got an id
+    int64_t clock_set_us = 0;
+    int64_t made_until_us = 0; // before its start it stamped ids up to there
     int64_t stopped_since = 0;
     int64_t still_until = 0; // it, or its lease worker, stands still
     bool harmless = false;   // it was only started again

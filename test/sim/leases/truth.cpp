@@ -52,7 +52,8 @@ struct Owner {
 };
 IdMap<Owner> owners;
 uint64_t handed_out;
-bool makers[most_servers]; // servers that made ids
+int64_t left_us[most_servers];    // true time at which servers left a node for another one
+int64_t made_until[most_servers]; // the latest moment of the ids that servers made; 0: none
 
 // Refusals of a node in a row, of a server's life.
 struct Refused {
@@ -155,6 +156,25 @@ void check_max_node(const std::string& max_node)
     }
 }
 
+// For a clock that was set, a node is left once.
+void check_left(const Told& lease)
+{
+    const Member& member = members[lease.server];
+    const int64_t now_us = wall_clock(here());
+    const bool alone =
+        world.has('K') && world.chosen.find_first_not_of("KuWIL") == std::string::npos;
+    const bool in_use = true_us - std::max(lease.used_us, lease.told_us) < minute;
+    if (!alone || flakeid::worker_stopping || lease.given_back || !in_use ||
+        lease.end_us <= now_us || lease.start_us > now_us + 20 * second) {
+        return;
+    }
+    if (left_us[lease.server] > std::max(member.clock_set_us, member.started_us)) {
+        tell("server %d, node %u", lease.server, lease.node);
+        broken("a node is left for another again, and no clock was set");
+    }
+    left_us[lease.server] = true_us;
+}
+
 void check_wanted(uint32_t node)
 {
     const auto at = unwanted_since.find({here().number, node});
@@ -224,7 +244,8 @@ void truth_begins()
     owners.clear();
     std::fill(settled, settled + most_servers, Settled{});
     handed_out = renewals_told = 0;
-    std::fill(std::begin(makers), std::end(makers), false);
+    std::fill(std::begin(made_until), std::end(made_until), 0);
+    std::fill(std::begin(left_us), std::end(left_us), 0);
 }
 
 void is_asked(const std::string& sql, const std::vector<Value>& values)
@@ -257,6 +278,7 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
         broken("a lease is given back with a last stamp before its last id");
     }
     check_release(lease);
+    check_left(lease);
     const int64_t last_use_us = std::max(lease.used_us, lease.told_us);
     if (!flakeid::worker_stopping && lease.end_us > wall_clock(here()) &&
         last_use_us < true_us - unused_us + minute) {
@@ -358,9 +380,9 @@ void settings_are_read()
 void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int64_t began_us)
 {
     handed_out++;
-    makers[here().number] = true;
     const uint64_t raw = raw_id(g, word);
     const int64_t from_us = word_start_us(g, word);
+    made_until[here().number] = std::max(made_until[here().number], from_us);
     note_run("ids %llx to %llx of node %lld", static_cast<int64_t>(raw), g.node, 0);
     const bool leased = g.lease.entry != nullptr;
     Owner* before = owners.add(raw, {here().number, g.node, leased});
@@ -557,7 +579,12 @@ bool gave_back(int server, uint32_t node)
 
 bool made_ids(const Server& server)
 {
-    return makers[server.number];
+    return made_until[server.number] != 0;
+}
+
+int64_t last_made_us(int server)
+{
+    return made_until[server];
 }
 
 uint64_t ids_handed_out()

@@ -35,6 +35,9 @@ bool gave_back(int server, uint32_t node);
 // True when this server ever made one.
 bool made_ids(const Server& server);
 
+// The latest moment that an id of a server was stamped in; 0: it made none.
+int64_t last_made_us(int server);
+
 // A session sees what this server says of its leases.
 void look_at_status();
 

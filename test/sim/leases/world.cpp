@@ -49,6 +49,7 @@ const std::vector<Feature> features = {
     {'J', "sessions that want an id once in hours, leases of many hours"},
     {'l', "layouts of other kinds"},
     {'L', "sessions name layouts"},
+    {'u', "nobody asks for settled marks"},
     {'E', "errors in the lease worker"},
 };
 
@@ -67,8 +68,8 @@ constexpr const char* other_layouts[] = {
 
 // Features that meet seldom by chance.
 const char* const corners[] = {
-    "J",   "JQF", "Q",  "QG",  "QXR", "EU",  "EGC", "lFK",
-    "lGX", "GT",  "wH", "hHC", "GNC", "HBU", "KX",  "QFw",
+    "J",  "JQF", "Q",   "QG",  "QXR", "EU", "EGC", "lFK", "lGX",
+    "GT", "wH",  "hHC", "GNC", "HBU", "KX", "QFw", "Ku",  "KuL",
 };
 
 std::string connection_string()
