@@ -412,6 +412,11 @@ RESET quote_all_identifiers;
 SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'n'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
 SELECT flakeid.first_real_id('n');
 DROP TABLE n;
+-- What reads under its lock is told
+CREATE TABLE behind (tenant int, id int, note text, PRIMARY KEY (tenant, id));
+INSERT INTO behind SELECT 1, n, repeat('x', 1000) FROM generate_series(1, 21000) n;
+SELECT substr(statement, 1, 100) AS statement, lasts FROM flakeid.convert_plan('behind', 'id') WHERE statement LIKE '-- No index%' OR statement LIKE 'SELECT %';
+DROP TABLE behind;
 -- A constraint of the user's stays as he left it where the column stays in its place
 CREATE TABLE m (id bigserial PRIMARY KEY);
 CREATE TABLE c (m_id bigint, k_id bigint);

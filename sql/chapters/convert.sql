@@ -199,6 +199,12 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_highest(oid, name) IS 'internal: max(id)';
 
+CREATE FUNCTION flakeid.convert_is_led_to(rel oid, att int2) RETURNS bool
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = rel AND i.indkey[0] = att AND i.indisvalid)
+$$;
+COMMENT ON FUNCTION flakeid.convert_is_led_to(oid, int2) IS 'internal: whether an index begins with a column';
+
 -- What others wrote about a table that is not theirs does not count. The name tells a table after a restore, its number after it was renamed.
 CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT trigger name, OUT func oid, OUT memory jsonb)
     RETURNS SETOF record
@@ -542,7 +548,7 @@ BEGIN
         FROM pg_catalog.pg_trigger t
         WHERE NOT started AND t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgtype & 16 = 16
           AND cardinality(t.tgattr::int2[]) = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
-          AND (t.tgenabled IN ('A', 'R') OR t.tgenabled = 'O' AND NOT flakeid.convert_quiet()) ORDER BY t.tgrelid, t.tgname;
+          AND (t.tgenabled IN ('A', 'R') OR t.tgenabled = 'O' AND NOT has_parameter_privilege('session_replication_role', 'SET')) ORDER BY t.tgrelid, t.tgname;
     RETURN QUERY
         SELECT format('Column %I of table %s still stands, from a conversion before.', c.old_col, c.rel::regclass), format('ALTER TABLE %s DROP COLUMN %I;', c.rel::regclass, c.old_col)
         FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced AND way <> 'back' AND c.old_att IS NOT NULL;
@@ -598,12 +604,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, text, regtype, name, bool) IS 'internal: why a conversion cannot be done, and a statement that helps';
-
-CREATE FUNCTION flakeid.convert_quiet() RETURNS bool
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT has_parameter_privilege('session_replication_role', 'SET')
-$$;
-COMMENT ON FUNCTION flakeid.convert_quiet() IS 'internal: whether the caller may keep triggers from firing';
 
 -- -- Statements ------------------------------------------------------------------------------------
 --
@@ -982,6 +982,11 @@ BEGIN
         END IF;
     END IF;
     statements := statements || keys || later || around;
+    -- The highest id is read under the lock.
+    IF NOT flakeid.convert_is_led_to(root, root_att) THEN
+        slow := slow || coalesce((SELECT jsonb_object_agg(s, flakeid.convert_lasts((SELECT sum(pg_table_size(t.rel)) FROM flakeid.convert_tree(root, root_att) t)::int8))
+                                  FROM unnest(statements) AS s WHERE starts_with(s, 'SELECT ')), '{}');
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_swap(oid, int2, jsonb) IS 'internal: the statements of the one short lock';
@@ -1306,7 +1311,7 @@ BEGIN
         PERFORM flakeid.partition_lock(ARRAY[u.leaf::regclass], 'SHARE ROW EXCLUSIVE');
         RETURN memory || jsonb_build_object('barrier', unit);
     END IF;
-    IF EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = u.leaf AND NOT t.tgisinternal AND t.tgenabled = 'O') AND flakeid.convert_quiet() THEN
+    IF EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = u.leaf AND NOT t.tgisinternal AND t.tgenabled = 'O') AND has_parameter_privilege('session_replication_role', 'SET') THEN
         PERFORM set_config('session_replication_role', 'replica', true);
     END IF;
     step := coalesce((memory ->> 'step')::int8, 100);
@@ -1443,7 +1448,6 @@ COMMENT ON FUNCTION flakeid.convert_has_node(int4) IS 'internal: whether this se
 CREATE FUNCTION flakeid.convert_advice(root oid, root_att int2, way text, target regtype) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    c record;
     rows int8;
     bytes int8;
 BEGIN
@@ -1456,11 +1460,10 @@ BEGIN
     IF bytes IS NOT NULL THEN
         RETURN NEXT format('Every row is written once more: have %s of disk free, and as much for the WAL. The new columns stand at the end of their tables.', pg_size_pretty(bytes + rows * 16));
     END IF;
-    FOR c IN SELECT x.*, f.conname FROM flakeid.convert_columns(root, root_att, way, target) x JOIN pg_catalog.pg_constraint f ON f.oid = x.via
-             WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = x.rel AND i.indkey[0] = x.att AND i.indisvalid) LOOP
-        RETURN NEXT format('No index begins with column %I of table %s, so each DELETE of what it refers to reads the whole table: CREATE INDEX CONCURRENTLY ON %s (%I);',
-            c.col, c.rel::regclass, c.rel::regclass, c.col);
-    END LOOP;
+    RETURN QUERY
+        SELECT format('No index begins with column %I of table %s, so %s: CREATE INDEX CONCURRENTLY ON %s (%I);', x.col, x.rel::regclass,
+            CASE x.via WHEN 0 THEN 'the lock of the change lasts as long as reading the table' ELSE 'each DELETE of what it refers to reads the whole table' END, x.rel::regclass, x.col)
+        FROM flakeid.convert_columns(root, root_att, way, target) x WHERE NOT flakeid.convert_is_led_to(x.rel, x.att);
     IF way = 'kept' THEN
         RETURN NEXT 'Old rows keep their ids, which carry no time: id <@ tstzrange(...) leaves them out.';
     END IF;
