@@ -20,7 +20,7 @@ is($node->safe_psql('postgres', q{SELECT datname FROM pg_database WHERE datname 
 is($node->safe_psql('postgres', q{SELECT to_regrole('flakeid_generator')}), '', 'and no role');
 
 my $views = slurp_file(source_dir() . '/doc/reference/views.md');
-none('the rows of flakeid.status are told', grep { $views !~ /^\| `\Q$_\E`/m } split /\n/,
+none('the rows of flakeid.status are told', grep { $views !~ /^- `\Q$_\E`/m } split /\n/,
 	$node->safe_psql('postgres', q{SELECT name FROM flakeid.status WHERE name !~ '^flakeid[.]'}));
 
 $node->stop;
