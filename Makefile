@@ -31,12 +31,13 @@ MODULE_big = flakeid
 SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 
-# The scripts of this version are made of chapters, in this order. Those of released versions are frozen, and stand in sql/.
+# The scripts of this version are made of chapters, in this order. Those of released versions are frozen, and stand in sql/. (What PGXS
+# knows as SCRIPTS is installed among the programs.)
 CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin partition convert rights
 COORDINATOR_CHAPTERS = leases
-SCRIPTS = sql/flakeid--$(EXTVERSION).sql sql/flakeid_coordinator--$(EXTVERSION).sql
-DATA_built = $(SCRIPTS)
-DATA = $(filter-out $(SCRIPTS),$(wildcard sql/flakeid*--*.sql))
+SQL_SCRIPTS = sql/flakeid--$(EXTVERSION).sql sql/flakeid_coordinator--$(EXTVERSION).sql
+DATA_built = $(SQL_SCRIPTS)
+DATA = $(filter-out $(SQL_SCRIPTS),$(wildcard sql/flakeid*--*.sql))
 
 REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
 	layouts vectors settled leases partition convert
@@ -73,7 +74,7 @@ COMPILE.cxx.bc += $(CORE_CXXFLAGS)
 
 sql/flakeid--$(EXTVERSION).sql: $(CHAPTERS:%=sql/chapters/%.sql)
 sql/flakeid_coordinator--$(EXTVERSION).sql: $(COORDINATOR_CHAPTERS:%=sql/chapters/%.sql)
-$(SCRIPTS): flakeid.control Makefile
+$(SQL_SCRIPTS): flakeid.control Makefile
 	awk 'FNR == 1 && NR > 1 { print "" } { gsub(/@VERSION@/, "$(EXTVERSION)") } 1' $(filter %.sql,$^) >$@
 
 # TAP tests; not by TAP_TESTS, with which installcheck would fail where IPC::Run is missing.
