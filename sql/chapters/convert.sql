@@ -1722,7 +1722,8 @@ BEGIN
         END IF;
     EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
         IF coalesce((state ->> 'tries')::int4, 0) >= 120 THEN
-            RAISE;
+            RAISE lock_not_available USING MESSAGE = format('could not lock table %s and what refers to it', tab), DETAIL = SQLERRM,
+                HINT = format('Call flakeid.convert%s again: it goes on where it was.', CASE WHEN undo THEN '_undo' END);
         END IF;
         RETURN state || jsonb_build_object('tries', coalesce((state ->> 'tries')::int4, 0) + 1, 'wait', 0.5 + random());
     END;

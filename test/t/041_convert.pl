@@ -110,6 +110,12 @@ is(sql('SELECT count(*), count(DISTINCT what) FROM twice'), '100|100', 'a table 
 is(sql("SELECT count(*) FILTER (WHERE relispartition) > 1, count(*) FILTER (WHERE relkind = 'p'), count(*) FILTER (WHERE relkind = 'r' AND NOT relispartition)
 	FROM pg_class WHERE relname ~ '^twice' AND relkind IN ('r', 'p')"), 't|1|0', 'it is partitioned once');
 
+# A lock that is never had
+$other->('BEGIN; SELECT FROM a');
+my (undef, undef, $err) = $node->psql('postgres', q{SET ROLE keeper; SELECT flakeid.convert_step('shop.a', NULL, NULL, NULL, NULL, true, '{"tries": 120}')});
+like($err, qr/ERROR:  could not lock table shop.a and what refers to it\nDETAIL:  .*\nHINT:  Call flakeid.convert_undo again: it goes on where it was/, 'after 120 attempts a call ends, and says how to go on');
+$other->('COMMIT');
+
 # An autovacuum that would take hours gives way.
 $node->safe_psql('postgres', 'ALTER SYSTEM SET deadlock_timeout = 100; ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf()');
 sql(q{CREATE TABLE big (id serial PRIMARY KEY, word text); CREATE TABLE large (id flake PRIMARY KEY DEFAULT flake_next(), word text)});
