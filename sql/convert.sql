@@ -372,7 +372,14 @@ CALL flakeid.convert('goods');
 DROP FUNCTION ids;
 CALL flakeid.convert('goods');
 SELECT count(*) FROM goods JOIN wares ON goods_id = goods.id;
+-- no table any more
+CALL flakeid.convert_undo('goods');
+SELECT pg_temp.steps('goods', 2) AS state, 'goods'::regclass::oid AS gone \gset
 DROP TABLE goods, wares;
+\set VERBOSITY sqlstate
+SELECT flakeid.convert_step(:gone, NULL, NULL, NULL, NULL, false, :'state');
+\set VERBOSITY default
+CALL flakeid.convert(NULL);
 -- a partition that brings rows after all rows were looked at
 CREATE TABLE days (id int, at int, PRIMARY KEY (id, at)) PARTITION BY LIST (at);
 CREATE TABLE causes (day_id int, at int, FOREIGN KEY (day_id, at) REFERENCES days) PARTITION BY LIST (at);
@@ -412,6 +419,13 @@ RESET quote_all_identifiers;
 SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'n'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
 SELECT flakeid.first_real_id('n');
 DROP TABLE n;
+CREATE TABLE a_table_whose_name_is_as_long_as_the_server_lets_any_name_be_x1 (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
+INSERT INTO a_table_whose_name_is_as_long_as_the_server_lets_any_name_be_x1 VALUES (1);
+CALL flakeid.convert('a_table_whose_name_is_as_long_as_the_server_lets_any_name_be_x1');
+CALL flakeid.convert_undo('a_table_whose_name_is_as_long_as_the_server_lets_any_name_be_x1');
+CALL flakeid.convert('a_table_whose_name_is_as_long_as_the_server_lets_any_name_be_x1', created_at => 'at');
+SELECT count(*) FROM a_table_whose_name_is_as_long_as_the_server_lets_any_name_be_x1 JOIN a_table_whose_name_is_as_long_as_the_server_lets_any_name_b_map ON new_id = id;
+DROP TABLE a_table_whose_name_is_as_long_as_the_server_lets_any_name_be_x1;
 -- What reads under its lock is told
 CREATE TABLE behind (tenant int, id int, note text, PRIMARY KEY (tenant, id));
 INSERT INTO behind SELECT 1, n, repeat('x', 1000) FROM generate_series(1, 21000) n;

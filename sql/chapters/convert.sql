@@ -103,7 +103,9 @@ CREATE FUNCTION flakeid.convert_column(tab regclass, col name) RETURNS int2
 DECLARE
     found int2[];
 BEGIN
-    IF col IS NOT NULL THEN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tab) THEN
+        RAISE undefined_table USING MESSAGE = format('table %s does not exist', coalesce(tab::text, 'NULL'));
+    ELSIF col IS NOT NULL THEN
         SELECT array_agg(a.attnum) INTO found FROM pg_catalog.pg_attribute a
         WHERE a.attrelid = tab AND a.attname = col AND a.attnum > 0 AND NOT a.attisdropped;
         IF found IS NULL THEN
@@ -635,11 +637,11 @@ DECLARE
     seq oid := flakeid.convert_sequence(rel, att);
     name text;
 BEGIN
-    SELECT c.relname, quote_ident(n.nspname) AS nsp, c.oid::regclass AS tab, a.attname, a.attidentity, a.atttypid::regtype AS typ INTO col
+    SELECT c.relname, n.oid::regnamespace AS nsp, c.oid::regclass AS tab, a.attname, a.attidentity, a.atttypid::regtype AS typ INTO col
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE a.attrelid = rel AND a.attnum = att;
     SELECT q1.*, c.relname INTO q FROM pg_catalog.pg_sequence q1 JOIN pg_catalog.pg_class c ON c.oid = q1.seqrelid WHERE q1.seqrelid = seq;
-    name := format('%s.%I', col.nsp, coalesce(q.relname, (col.relname || '_' || col.attname || '_flakeid_seq')::name));
+    name := format('%s.%I', col.nsp, coalesce(q.relname, flakeid.free_name(col.nsp, format('%s_%s', col.relname, col.attname), '_flakeid_seq')));
     IF seq IS NULL THEN
         RETURN NEXT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', col.tab, col.attname);
         RETURN NEXT format('CREATE SEQUENCE %s OWNED BY %s.%I', name, col.tab, col.attname);
@@ -671,7 +673,7 @@ DECLARE
     source text;
     q record;
 BEGIN
-    SELECT coalesce(seq::regclass::text, format('%s.%I', c.relnamespace::regnamespace, (c.relname || '_' || col || '_seq')::name)) INTO name
+    SELECT coalesce(seq::regclass::text, format('%s.%I', c.relnamespace::regnamespace, flakeid.free_name(c.relnamespace, format('%s_%s', c.relname, col), '_seq'))) INTO name
     FROM pg_catalog.pg_class c WHERE c.oid = rel;
     SELECT q1.*, c.relname, c.relnamespace::regnamespace AS nsp INTO q
     FROM pg_catalog.pg_sequence q1 JOIN pg_catalog.pg_class c ON c.oid = q1.seqrelid WHERE q1.seqrelid = seq;
@@ -955,8 +957,8 @@ BEGIN
             IF flakeid.convert_sequence(c.rel, c.att) IS NOT NULL THEN
                 statements := statements || format('ALTER SEQUENCE %s OWNED BY %s.%I', flakeid.convert_sequence(c.rel, c.att)::regclass, c.tab, c.col);
             ELSIF was IS NOT NULL AND c.typ <> 'uuid'::regtype THEN
-                statements := statements || format('ALTER SEQUENCE %s.%I OWNED BY %s.%I', (SELECT k.relnamespace::regnamespace FROM pg_catalog.pg_class k WHERE k.oid = c.rel),
-                    (SELECT k.relname || '_' || c.col || '_flakeid_seq' FROM pg_catalog.pg_class k WHERE k.oid = c.rel)::name, c.tab, c.col);
+                statements := statements || (SELECT format('ALTER SEQUENCE %s.%I OWNED BY %s.%I', k.relnamespace::regnamespace,
+                    flakeid.free_name(k.relnamespace, format('%s_%s', k.relname, c.col), '_flakeid_seq'), c.tab, c.col) FROM pg_catalog.pg_class k WHERE k.oid = c.rel);
             END IF;
             IF was IS NOT NULL THEN
                 statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s.flake_next()', c.tab, c.col, home);
@@ -1201,7 +1203,8 @@ COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'internal: runs statements, a
 CREATE FUNCTION flakeid.convert_all_of(rels oid[]) RETURNS regclass[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT array_agg(t.rel::regclass ORDER BY r.oid, t.level, t.rel)
-    FROM unnest(rels) AS r (oid) CROSS JOIN LATERAL (SELECT r.oid AS rel, 0 AS level UNION SELECT p.relid, p.level FROM pg_partition_tree(r.oid) p) t
+    FROM unnest(rels) AS r (oid) CROSS JOIN LATERAL (SELECT c.oid AS rel, 0 AS level FROM pg_catalog.pg_class c WHERE c.oid = r.oid
+                                                     UNION SELECT p.relid, p.level FROM pg_partition_tree(r.oid) p) t
 $$;
 COMMENT ON FUNCTION flakeid.convert_all_of(oid[]) IS 'internal: tables and their partitions, in the order in which they are locked';
 
