@@ -161,8 +161,9 @@ struct BestMark {
     size_t life = 0;
 };
 BestMark best_mark(int database, int layout);
+// `alone`: no other transaction was open meanwhile, and this one drew nothing.
 void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot,
-                      const BestMark& best_before);
+                      const BestMark& best_before, bool alone);
 // All transactions that drew ids have ended, and the clock has passed them: marks pass them too.
 void marks_must_pass(bool from_now_on);
 void settled_life_begins();

@@ -84,12 +84,22 @@ void poll_is_refused()
     broken("a snapshot is too old, and no session ended so much since");
 }
 
+bool nobody_else_works()
+{
+    return here().now.prepared.empty() &&
+           std::none_of(seats, seats + world.session_count, [](const Seat& seat) {
+               return seat.process != running && seat.process->alive && seat.busy;
+           });
+}
+
 void poll()
 {
     Generator& g = configured_generator();
     if (!can_settle(g.layout)) {
         return;
     }
+    const size_t begun = transactions.size();
+    const bool alone = my_ids == 0 && nobody_else_works();
     const SnapshotData& snapshot = take_snapshot();
     snapshot_is_taken();
     const bool long_one = world.has('v') && seats[my_seat].errand == Errand::none;
@@ -105,7 +115,8 @@ void poll()
     polls++;
     was_polled();
     note("mark %llx of database %lld, layout %lld", mark, my_database(), my_layout);
-    settled_answered(my_database(), my_layout, mark, snapshot, before);
+    settled_answered(my_database(), my_layout, mark, snapshot, before,
+                     alone && begun == transactions.size());
 }
 
 // What is drawn after a savepoint stays drawn when an error brings the session back to it.
@@ -170,6 +181,7 @@ void work_in_parallel()
         refused();
     }
     end_worker(good);
+    of(*query.leader, my_ids) += my_ids;
     query.failed = !good;
     query.worker = nullptr;
     wake(*query.leader);

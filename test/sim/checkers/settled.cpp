@@ -3,6 +3,7 @@
 #include "checkers.hpp"
 #include "core/settled.hpp"
 #include "sessions.hpp"
+#include "world.hpp"
 
 #include <algorithm>
 #include <map>
@@ -132,7 +133,7 @@ BestMark best_mark(int database, int layout)
 }
 
 void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot,
-                      const BestMark& best_before)
+                      const BestMark& best_before, bool alone)
 {
     auto& ids = unsettled[layout];
     for (auto at = ids.begin(); at != ids.end() && static_cast<int64_t>(at->first) < mark;) {
@@ -163,7 +164,14 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
     // A repair may take back the count of set-backs that an id before it has.
     const bool taken_back =
         layouts[layout].layout.back_bits > 0 && repaired_since(lives.size() - 1);
+    // Of one node the next id lies past all others, whatever the clock says.
+    const bool nobody_holds = alone && world.chosen.find_first_of("NJVfr") == std::string::npos;
     for (const auto& [id, drawn] : ids) {
+        if (nobody_holds && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
+            tell("id %llx, mark %llx", static_cast<unsigned long long>(id),
+                 static_cast<unsigned long long>(mark));
+            broken("a settled mark does not pass an id, and no other transaction is open");
+        }
         if (must_pass && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
             tell("id %llx, mark %llx", static_cast<unsigned long long>(id),
                  static_cast<unsigned long long>(mark));
