@@ -10,6 +10,10 @@
 // Nobody pays for the settled mark with more than plain stores into cache lines of his own process:
 // one at the first id of a transaction, one at its commit.
 //
+// Rejected: keep what ended only while somebody polls. A process that asks whether anybody does
+// needs a full barrier at each commit, which takes as long as the few stores, and the first mark
+// would wait for all transactions of the server.
+//
 // Locking: a process sets its pins without a lock, and a holder's lock is held where a parallel
 // worker may set one at the same time. The leader alone takes them back, and alone adds to the
 // latest that its process ended. Pins.lock is held to take the place of a prepared transaction,
