@@ -12,8 +12,9 @@ namespace {
 // Durable::given is 0 where node 0 was right, otherwise, from the lowest bit: whether there was a
 // coordinator, 1 + the source of the node, its first number, how many follow.
 constexpr int source_shift = 1;
-constexpr int first_shift = 4;
-constexpr int more_shift = 35;
+constexpr int64_t source_mask = 15;
+constexpr int first_shift = 5;
+constexpr int more_shift = 36;
 constexpr int64_t with_coordinator = 1;
 
 int64_t given_now()
@@ -33,7 +34,7 @@ int64_t given_now()
 // The source of the node that was given; below 0: none was.
 int64_t given_source(int64_t given)
 {
-    return (given >> source_shift & 7) - 1;
+    return (given >> source_shift & source_mask) - 1;
 }
 
 // The node that was given, as flakeid.node is written; nullptr: none was.
