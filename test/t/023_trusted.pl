@@ -78,7 +78,7 @@ as('owner', 'DROP EXTENSION flakeid CASCADE');
 $node->safe_psql('postgres', 'CREATE ROLE flakeid_generator');
 as('owner', 'CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator');
 is($node->safe_psql('shop', q{SELECT string_agg(routine_schema || '.' || routine_name, ' ' ORDER BY (routine_schema || '.' || routine_name) COLLATE "C") FROM information_schema.routine_privileges WHERE grantee = 'flakeid_generator'}),
-	'flakeid.lease_acquire flakeid.lease_release flakeid.lease_renew', 'with the role, what generators call');
+	'flakeid.lease_acquire flakeid.lease_coordinator flakeid.lease_release flakeid.lease_renew', 'with the role, what generators call');
 
 as('owner', 'DROP EXTENSION flakeid_coordinator');
 
