@@ -253,8 +253,8 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     if (says(sql, "lease_acquire(") && !values[7].null) {
         check_wanted(static_cast<uint32_t>(atoi(values[7].text.c_str())));
     }
-    if (says(sql, "lease_acquire(") && !values[4].null) {
-        check_max_node(values[4].text);
+    if (says(sql, "lease_acquire(") && !values[8].null) {
+        check_max_node(values[8].text);
     }
     if (says(sql, "lease_renew(")) {
         const auto renewed = leases.find(values[5].text);
