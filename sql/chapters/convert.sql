@@ -7,15 +7,18 @@
 --
 -- A column that has eight bytes already is changed in place. For any other, and wherever ids change, a new column is filled
 -- beside it, under a trigger, and takes its name in one short lock. What the catalogs cannot tell stands in comments on what
--- belongs to the owner of the table: on the trigger functions while it goes on, on the old column afterwards, and for good on
--- the sequence of the column. So no other role can write it, and a dump carries it.
+-- belongs to the owner of the table: on the trigger functions while it goes on, on constraints until they are validated, on the old
+-- column afterwards, and for good on the sequence of the column. So no other role can write it, and a dump carries it.
 --
 --   flakeid_new_id    the column that will be id              flakeid_old_id    the column that was id, until somebody drops it
 --
 -- The ways: 'kept' (old rows keep their numbers), 'made' (rows get other ids, from a map), 'back' (an undo).
 --
--- The functions run with the rights of the caller, who must be the owner: a table's triggers and expressions are its owner's
--- code, which nobody else should run by accident.
+-- The functions run with the rights of the caller, who must be the owner of all tables at each step: a table's triggers and expressions
+-- are its owner's code, which nobody else should run by accident. A trigger or function of another owner is none of a conversion.
+--
+-- A step holds nothing while it waits for its locks, which it does for a fifth of deadlock_timeout in all. Once it has them it looks again:
+-- where anything that its statements were made from has changed meanwhile, nothing is done, and the step begins anew.
 
 CREATE FUNCTION flakeid.convert_home() RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
