@@ -229,6 +229,8 @@ DECLARE
     l flakeid_plain.layout := flakeid_plain.configured();
     end_us bigint := flakeid_plain.end_us(l);
     successor text;
+    next flakeid_plain.layout;
+    repeats boolean;
 BEGIN
     IF flakeid_plain.clock_us() < end_us THEN
         RAISE sequence_generator_limit_exceeded USING
@@ -237,11 +239,14 @@ BEGIN
             HINT = 'If the horizon is wrong, see flakeid_plain.adopt(); otherwise use a layout with a later end.';
     END IF;
     SELECT p.successor INTO successor FROM flakeid_plain.presets() AS p WHERE p.name = l.name;
+    next := flakeid_plain.layout_of(successor);
+    repeats := coalesce(next.epoch_us = l.epoch_us AND next.time_shift < l.time_shift, false);   -- what was made when less time had passed
     RAISE sequence_generator_limit_exceeded USING
         MESSAGE = format('layout "%s" has been full since %s', l.name, flakeid_plain.moment(end_us)),
-        DETAIL = 'Its ids can still be read.',
-        HINT = coalesce(format('Use another layout, such as the preset %s.', successor),
-            'Use a layout with a later epoch or a wider time; see view flakeid_plain.layouts.');
+        DETAIL = 'Its ids can still be read.'
+            || CASE WHEN repeats THEN format(' The preset %s makes ids again that this layout made.', successor) ELSE '' END,
+        HINT = CASE WHEN successor IS NULL THEN 'Use a layout with a later epoch or a wider time; see view flakeid_plain.layouts.'
+            ELSE format('Use another layout%s, such as the preset %s.', CASE WHEN repeats THEN ' for new tables' ELSE '' END, successor) END;
 END
 $$;
 

@@ -18,6 +18,7 @@ DECLARE
     layout text := coalesce(setting ->> 'layout', 'snowflake');
     node_text text := coalesce(setting ->> 'node', '0');
     ahead text := coalesce(setting ->> 'max_ahead', '5s');
+    ahead_ms numeric;
     waits text := coalesce(setting ->> 'when_ahead', 'wait');
     secret text := setting ->> 'secret';
     l flakeid_plain.layout := flakeid_plain.layout_of(layout);
@@ -40,8 +41,6 @@ BEGIN
             DETAIL = CASE l.node_bits WHEN 0 THEN 'The layout has no node field, so its only node is 0.'
                 ELSE format('Its nodes are 0 to %s.', l.max_node) END,
             HINT = 'Set node to a node of the layout, or use a layout with a wider node field.';
-    ELSIF ahead::interval < interval '1s' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'max_ahead must be at least 1s';
     ELSIF waits NOT IN ('wait', 'error') THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('invalid value for parameter "flakeid.when_ahead": "%s"', waits),
@@ -50,6 +49,17 @@ BEGIN
         RAISE invalid_parameter_value USING
             MESSAGE = 'invalid value for parameter "flakeid.secret"',
             HINT = 'A secret is 32 hexadecimal digits, or exactly 16 characters.';
+    END IF;
+    BEGIN
+        ahead_ms := extract(epoch FROM (CASE WHEN ahead ~ '^[0-9]+$' THEN ahead || ' ms' ELSE ahead END)::interval) * 1000;
+    EXCEPTION WHEN data_exception THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('invalid value for parameter "flakeid.max_ahead": "%s"', ahead),
+            HINT = 'Write a length of time such as 5s.';
+    END;
+    IF ahead_ms NOT BETWEEN 1000 AND 86400000 THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('%s ms is outside the valid range for parameter "flakeid.max_ahead" (1000 ms .. 86400000 ms)', trim_scale(ahead_ms));
     END IF;
     LOCK TABLE flakeid_plain.configuring IN EXCLUSIVE MODE;
     g := flakeid_plain.generator();
@@ -63,7 +73,7 @@ BEGIN
     g.tick_bits := least(62, 63 - length(ltrim(l.max_sequence::bit(64)::text, '0')));
     g.tick_mask := flakeid_plain.low_mask(g.tick_bits);
     g.max_tick := least(l.max_tick, g.tick_mask - 1);       -- never opened: the mask itself, as in -1
-    g.max_ahead_us := extract(epoch FROM ahead::interval) * 1000000;
+    g.max_ahead_us := ahead_ms * 1000;
     g.waits := waits = 'wait';
     IF (SELECT seqincrement <> g.tick_mask + 1 OR seqmax <> (g.max_sequence << g.tick_bits | g.tick_mask) FROM pg_sequence WHERE seqrelid = g.word) THEN
         -- Waits for transactions that drew before the last change, but keeps nobody waiting.

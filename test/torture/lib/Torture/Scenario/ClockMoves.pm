@@ -44,7 +44,7 @@ sub clock_moves
 	# One database alone is a day ahead.
 	my ($late, @others) = reverse @{ $server->{databases} };
 	$server->value($late, $Torture::Server::plain
-		? "SELECT flakeid_plain.adopt(flake_floor(clock_timestamp() + '1 day'))"
+		? "SELECT flakeid_plain.adopt(flake_make(clock_timestamp() + '1 day', 0, 0))"
 		: "SELECT flakeid.raise_horizon(clock_timestamp() + '1 day')");
 	sleep 0.5;
 	my $error = Torture::Draws::batch($server->connect($late), 1);
