@@ -18,7 +18,7 @@
 --    clock's tick, does not look at tick, which would cost more than all the rest; it is there for ticks of at most a millisecond
 --    alone, within which nobody reads a dump and puts it back.
 -- 3. Whoever begins elsewhere, after a promotion, in a copy, after pg_upgrade, may have missed an extension of bound.
---    `home` says where bound was written; somewhere else ids begin further on.
+--    `home` says where bound was written, from the installation on; somewhere else ids begin further on.
 -- 4. A statement that was planned with other settings goes on with them. So there are two sequences of words: new settings go over
 --    to the other one, and the word of the old one lies in a tick that is never opened.
 -- 5. Locks are taken in subtransactions that are always rolled back: so they go however the call ends (done, error, cancel,
@@ -201,16 +201,12 @@ CREATE FUNCTION flakeid_plain.floor_at_start(now_us bigint) RETURNS bigint
 DECLARE
     g flakeid_plain.generator := flakeid_plain.generator();
     kept bigint;
-    ever boolean;
     lowered boolean;
     same boolean;
 BEGIN
-    SELECT b.last_value, b.is_called, b.log_cnt = 0 AND t.is_called, h.is_called AND h.last_value = flakeid_plain.here()
-        INTO kept, ever, lowered, same
+    SELECT b.last_value, b.log_cnt = 0 AND t.is_called, h.last_value = flakeid_plain.here() INTO kept, lowered, same
         FROM flakeid_plain.bound AS b, flakeid_plain.tick AS t, flakeid_plain.home AS h;
-    IF NOT ever THEN
-        RETURN 0;
-    ELSIF NOT same THEN
+    IF NOT same THEN
         -- What was missed: one extension and a tick, or, when the last one was long ago, what was in reach of the clock.
         RETURN greatest(kept + 2000000 + g.tick_us, now_us + g.max_ahead_us - g.tick_us);
     ELSIF lowered THEN

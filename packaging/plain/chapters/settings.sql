@@ -145,7 +145,6 @@ BEGIN
 END
 $$;
 
-DO $$ BEGIN PERFORM flakeid_plain.configure(); END $$;
 
 CREATE FUNCTION flakeid_plain.flake_next(layout text) RETURNS bigint LANGUAGE plpgsql VOLATILE STRICT AS $$
 BEGIN
@@ -181,3 +180,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid_plain.adopt(bigint) IS 'for the owner: declares that no id above this one is in use, and none is asked for again';
+
+DO $$ BEGIN PERFORM flakeid_plain.configure(), flakeid_plain.begin_past(2); END $$;

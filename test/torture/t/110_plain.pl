@@ -100,9 +100,9 @@ for my $call ('flake_next()', 'flake_next_many(3)', 'flake_block(3)')
 # kill -9 of one process: the server begins anew, and unlogged sequences with it.
 {
 	my $session = $server->connect($database);
+	my $log = $server->log_size;
 	kill 'KILL', $session->{pid};
-	$session->run('SELECT 1');
-	$server->wait_ready;
+	select undef, undef, undef, 0.05 until $server->log($log) =~ /ready to accept connections/;
 	draw('kill -9 of one process');
 	$server->stop('fast');
 	$server->move_clock(-1);
@@ -170,6 +170,9 @@ draw('later');
 	my $standby = Torture::Server->new(standby_of => $server, offset => $server->{offset});
 	symlink $server->{dir}, "$standby->{dir}/line" or die $!;
 	$standby->start;
+	# One database has made no id yet.
+	$server->value('postgres', 'CREATE DATABASE fresh');
+	$server->install_plain('fresh', 0);
 	my $replayed = $server->value($database, 'SELECT pg_current_wal_flush_lsn()');
 	for (1 .. 600)
 	{
@@ -179,6 +182,7 @@ draw('later');
 	unlink "$standby->{dir}/line";
 	$standby->value('postgres', q{SELECT pg_wal_replay_pause()});
 	draw('what the standby does not know');
+	my @first = map { $_->[0] } @{ $server->connect('fresh')->run('SELECT flake_next() FROM generate_series(1, 500)')->{rows} };
 	my $killed = $server->now;
 	$server->kill_all;
 	$standby->set_clock($killed - 2 - $standby->now + $standby->{offset});
@@ -189,6 +193,8 @@ draw('later');
 	$server->value('postgres', 'SELECT pg_promote()');
 	$dir = $server->{dir};
 	draw('promoted, two seconds behind');
+	my $answer = $server->connect('fresh')->run('SELECT flake_next() FROM generate_series(1, 500)');
+	cmp_ok($answer->{rows}[0][0] // 0, '>', $first[-1] // 'no id', 'the first ids of a database are not made again') or diag $answer->{message};
 	$old->drop;
 }
 
