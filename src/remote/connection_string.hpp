@@ -48,7 +48,7 @@ enum class NextAddress {
 // its turn comes, which may take the resolver's time, or where there is none left for `names`,
 // counts as one without an address.
 struct AddressList {
-    int64_t connect_limit_us; // for each: connect_timeout, or a few seconds
+    int64_t connect_limit_us; // for each answer of each: connect_timeout, or a few seconds
     char error[512];
 
     _PQconninfoOption* options;

@@ -10,6 +10,9 @@ namespace {
 constexpr int64_t s_us = 1000000;
 constexpr int own_values = 5; // of each question, before its own
 constexpr int max_values = 10;
+// TCP, TLS and a password take up to seven round trips, each of which may take that long. Whoever
+// answers a little now and then for longer than so many limits of one answer is no coordinator.
+constexpr int64_t most_quiet = 5;
 
 // Asks a question of a realm, after what the coordinator says of itself: it refuses whoever knows a
 // later one. `columns` and `source` are SQL that names its `count` values from $6 on.
@@ -112,8 +115,9 @@ void watch_notices(Coordinator& c)
         &c.warned);
 }
 
-// Connects to one address, or where all its fields are empty to whatever libpq finds.
-bool connect_to(Coordinator& c, const Address& address, Steady limit)
+// Connects to one address, or where all its fields are empty to whatever libpq finds. Gives up when
+// nothing was answered for `quiet_us`.
+bool connect_to(Coordinator& c, const Address& address, int64_t quiet_us)
 {
     const char* const keywords[] = {"dbname", "application_name", "host", "hostaddr", "port",
                                     nullptr};
@@ -124,8 +128,10 @@ bool connect_to(Coordinator& c, const Address& address, Steady limit)
         return trouble(c, Trouble::failed, "out of memory");
     }
     watch_notices(c);
+    const Steady last = c.waiter->now() + most_quiet * quiet_us;
     if (!finish_connecting(c.connection, [&](bool reading) {
-            return wait_for(c, reading, !reading, limit, false);
+            const Steady limit = c.waiter->now() + quiet_us;
+            return wait_for(c, reading, !reading, limit < last ? limit : last, false);
         })) {
         return false;
     }
@@ -157,7 +163,7 @@ bool coordinator_connect(Coordinator& c)
     }
     const bool stopping = c.stop != steady_never; // no time is left to look up names
     if (stopping && c.has_address) {
-        return connect_to(c, c.address, c.stop);
+        return connect_to(c, c.address, c.stop - c.waiter->now());
     }
     const Address avoided = c.address;
     const bool avoids = c.has_address && c.unanswering;
@@ -165,7 +171,7 @@ bool coordinator_connect(Coordinator& c)
     open_addresses(list, c.conninfo, !stopping);
     (void)trouble(c, Trouble::away, "there is no host");
     auto try_address = [&](const Address& address) {
-        return connect_to(c, address, stopping ? c.stop : c.waiter->now() + list.connect_limit_us);
+        return connect_to(c, address, list.connect_limit_us);
     };
     bool open = false;
     bool cut = true;

@@ -8,7 +8,7 @@
 namespace flakeid {
 
 // True with a connection that questions can be asked on. Hosts and addresses are tried one by one,
-// each for connect_timeout of the connection string, or a few seconds.
+// each as long as it answers within connect_timeout of the connection string, or a few seconds.
 bool coordinator_connect(Coordinator& c);
 
 // Each is one question on a connection, and true when it was answered. An answer that makes no

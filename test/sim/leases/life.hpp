@@ -7,9 +7,7 @@ namespace sim {
 
 constexpr int64_t calm_bound_us = 30 * second; // then each server makes ids
 
-// The network is too slow: what needs an answer need not be reached.
-void expect_no_answers();
-void expect_no_renewals(); // leases are that long
+void expect_no_renewals(); // leases are too long for them
 
 extern int64_t next_look; // true time
 void look();

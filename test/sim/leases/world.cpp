@@ -96,7 +96,7 @@ void make_world(uint64_t seed, const char* letters, int)
         kind < 2 ? corners[choice.below(static_cast<int64_t>(std::size(corners)))] : "";
     for (const Feature& feature : features) {
         if (feature.letter == slow && !choice.one_in(6)) {
-            continue; // nobody has ids there, as things are
+            continue; // all takes long there
         }
         const bool more = small ? choice.below(all) < (corner.empty() ? 4 : 1) : choice.one_in(3);
         if (feature.letter == 'J' && !small) {
@@ -129,14 +129,12 @@ void make_world(uint64_t seed, const char* letters, int)
     // A coordinator that lost something rests for as long as leases may count.
     const bool hours = world.has('J') && choice.one_in(2) &&
                        world.chosen.find_first_of("OYBACM") == std::string::npos;
-    const auto ttl_s = hours              ? choice.between(20000, 86400)
-                       : choice.one_in(2) ? 60
-                                          : choice.between(3, 120);
+    const auto ttl_s = hours                                 ? choice.between(20000, 86400)
+                       : choice.one_in(2) || world.has(slow) ? 60
+                                                             : choice.between(3, 120);
     if (world.has(slow)) {
         network.quickest_trip_us = 500 * ms;
         network.slowest_trip_us = 800 * ms;
-        id_drawn(); // there may be none, as things are
-        expect_no_answers();
     }
     network.trips = static_cast<int>(choice.between(2, 5));
     start_host(hosts[0]);
