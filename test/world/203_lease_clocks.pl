@@ -100,6 +100,26 @@ like(error_of($coordinator, "SELECT flakeid.lease_acquire('default', 'x', '10 s'
 set_clock('coordinator', 0);
 $coordinator->safe_psql('postgres', 'SELECT flakeid.lease_repair_clock()');
 is(error_of($coordinator, "SELECT flakeid.lease_acquire('default', 'x', '10 s')"), '', 'and all is well afterwards');
+# A clock that was ahead and is put right: another node goes on where the clock is, below the ids that lie ahead. A machine that
+# stands still for as long as the clock was ahead has another try.
+my $one = sub {
+	my $got;
+	ok(wait_until(sub { (my $code, $got) = $servers[2]->psql('postgres', q{SELECT flake_node(id), extract(epoch FROM flake_timestamp(id)) FROM (SELECT flake_next() AS id OFFSET 0) AS i}); $code == 0 }), 'an id');
+	return split /\|/, $got;
+};
+my ($node, $stamp, $other, $below);
+for (1 .. 5)
+{
+	set_clock('ahead', 18);
+	($node, $stamp) = $one->();
+	set_clock('ahead', 0);
+	($other, $below) = $one->();
+	last if $other != $node;
+}
+isnt($other, $node, 'a clock that was ahead and is put right: another node');
+cmp_ok($below, '<', $stamp, 'makes ids at once');
+like(slurp_file($servers[2]->logfile), qr/LOG:  node $node is given back, for another one/, 'which the log says');
+
 leases_hold($coordinator, 'in the end', 40000);
 
 $_->stop for @servers, $coordinator;
