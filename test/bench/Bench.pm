@@ -308,6 +308,29 @@ sub times
 	return \%times;
 }
 
+# The same, but milliseconds that a processor worked for the session, however long that took.
+sub busy_times
+{
+	my ($self, $rounds, @statements) = @_;
+	my $script = "SET jit = off;\nSET max_parallel_workers_per_gather = 0;\nSELECT pg_backend_pid() AS pid \\gset\n\\setenv BACKEND :pid\n";
+	for my $round (0 .. $rounds)
+	{
+		$script .= "\\! cat /proc/\$BACKEND/schedstat\n$_->[1];\n\\! cat /proc/\$BACKEND/schedstat\n" for @statements;
+	}
+	my @ns = $self->psql($script) =~ /^(\d+) \d+ \d+$/mg;
+	@ns == 2 * ($rounds + 1) * @statements or die "expected other figures of /proc\n";
+	my %times;
+	for my $round (0 .. $rounds)
+	{
+		for my $statement (@statements)
+		{
+			my ($before, $after) = splice @ns, 0, 2;
+			push @{ $times{ $statement->[0] } }, ($after - $before) / 1e6 if $round > 0;
+		}
+	}
+	return \%times;
+}
+
 # Instructions of a function, without the server around it, or of several of which none calls another: each of [functions, SQL,
 # how many calls or ids that SQL stands for, SQL to run before] in a single-user server under
 # callgrind. Statements end at the line's end there. Returns a list of instructions a call: the least
