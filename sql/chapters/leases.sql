@@ -206,18 +206,61 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'internal: what every function of leases begins with';
 
-CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4) RETURNS interval
+-- What is decided about locked rows, by pure functions of the library (src/core/lease_rules.hpp); a
+-- refusal is an error. Who calls them writes what they return.
+
+CREATE FUNCTION flakeid.lease_length_s(ttl_us int8, max_ttl_s int4) RETURNS int4
+    AS 'MODULE_PATHNAME', 'flakeid_lease_length_s' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.lease_length_s(int8, int4) IS 'internal: length of a lease in whole seconds; 0: it is refused';
+
+CREATE FUNCTION flakeid.lease_decide_range(rest_until timestamptz, nodes int4, node int4, max_node int4, chance float8, realm text,
+        OUT low int4, OUT top int4, OUT first int4)
+    AS 'MODULE_PATHNAME', 'flakeid_lease_decide_range' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.lease_decide_range(timestamptz, int4, int4, int4, float8, text) IS
+    'internal: which nodes may be given for any, and from which one on a free one is searched';
+
+CREATE FUNCTION flakeid.lease_decide_grant(now timestamptz, node int4, free_from timestamptz, length_s int4, realm text, low int4, top int4,
+        holder text, released bool, OUT lease_start timestamptz, OUT lease_end timestamptz)
+    AS 'MODULE_PATHNAME', 'flakeid_lease_decide_grant' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.lease_decide_grant(timestamptz, int4, timestamptz, int4, text, int4, int4, text, bool) IS
+    'internal: from when until when a node is leased that is free from then on; node NULL: any, and that is the earliest';
+
+CREATE FUNCTION flakeid.lease_decide_again(now timestamptz, rest_until timestamptz, max_ttl_s int4, max_skew_s int4, node int4,
+        length_s int4, same bool, free_from timestamptz, realm text) RETURNS timestamptz
+    AS 'MODULE_PATHNAME', 'flakeid_lease_decide_again' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.lease_decide_again(timestamptz, timestamptz, int4, int4, int4, int4, bool, timestamptz, text) IS
+    'internal: until when a lease is that was asked for again; free_from NULL: the node has another one, or it was given back';
+
+CREATE FUNCTION flakeid.lease_decide_renew(now timestamptz, rest_until timestamptz, max_ttl_s int4, max_skew_s int4, node int4,
+        length_s int4, known_end timestamptz, free_from timestamptz, realm text) RETURNS timestamptz
+    AS 'MODULE_PATHNAME', 'flakeid_lease_decide_renew' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.lease_decide_renew(timestamptz, timestamptz, int4, int4, int4, int4, timestamptz, timestamptz, text) IS
+    'internal: until when a lease is that is renewed; free_from as for lease_decide_again()';
+
+CREATE FUNCTION flakeid.lease_decide_release(now timestamptz, rest_until timestamptz, max_ttl_s int4, max_skew_s int4, node int4,
+        lease_start timestamptz, INOUT lease_end timestamptz, earlier_end timestamptz, over bool, last_stamp timestamptz,
+        OUT free_from timestamptz, OUT changes bool)
+    AS 'MODULE_PATHNAME', 'flakeid_lease_decide_release' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.lease_decide_release(timestamptz, timestamptz, int4, int4, int4, timestamptz, timestamptz, timestamptz, bool, timestamptz) IS
+    'internal: from when a node is free that is given back, and when its lease ended';
+
+CREATE FUNCTION flakeid.lease_decide_revoke(now timestamptz, free_from timestamptz) RETURNS timestamptz
+    AS 'MODULE_PATHNAME', 'flakeid_lease_decide_revoke' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.lease_decide_revoke(timestamptz, timestamptz) IS 'internal: from when a node is free whose holder is gone; NULL: it is free';
+
+CREATE FUNCTION flakeid.lease_length(ttl interval, max_ttl_s int4) RETURNS int4
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     seconds CONSTANT numeric := extract(epoch FROM ttl);
+    length_s CONSTANT int4 := flakeid.lease_length_s((least(greatest(seconds, 0), 1000000) * 1000000)::int8, max_ttl_s);
 BEGIN
-    IF seconds IS NULL OR seconds < 1 OR seconds > max_ttl_s THEN
+    IF seconds IS NULL OR length_s = 0 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('a lease cannot last %s', coalesce(trim_scale(seconds) || ' s', 'for ever')),
             DETAIL = format('It lasts from 1 s to the max_ttl of its realm, %s s.', max_ttl_s),
             HINT = 'Ask for less (flakeid.lease_ttl), or raise max_ttl with flakeid.lease_realm_set().';
     END IF;
-    RETURN make_interval(secs => ceil(seconds)::float8);
+    RETURN length_s;
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_length(interval, int4) IS
@@ -271,13 +314,10 @@ CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
 #variable_conflict use_column
 DECLARE
     wanted CONSTANT int4 := lease_acquire.node;
-    of_realm text;
     b record;
-    length interval;
-    top int4;
-    low int4;
-    first int4;
-    found_node int4;
+    length_s int4;
+    r record;
+    found_node int4 := wanted;
     free timestamptz;
     last record;
 BEGIN
@@ -297,117 +337,75 @@ BEGIN
             DETAIL = 'The lowest node is 0.';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(lease_acquire.realm);
-    of_realm := b.realm;
-    length := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
+    length_s := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
     -- Asking again is the same question: the lease is renewed, and answered as it was.
-    SELECT h.realm, h.node, h.holder, h.lease_start INTO last
+    SELECT h.realm, h.node, h.lease_start,
+           h.realm = b.realm AND h.holder = lease_acquire.holder AND (wanted IS NULL OR wanted = h.node)
+           AND (lease_acquire.max_node IS NULL OR lease_acquire.max_node >= h.node) AS same INTO last
     FROM flakeid.lease_history AS h WHERE h.token = lease_acquire.token;
     IF FOUND THEN
-        IF last.realm = of_realm AND last.holder = lease_acquire.holder
-           AND (wanted IS NULL OR wanted = last.node) AND (lease_acquire.max_node IS NULL OR lease_acquire.max_node >= last.node) THEN
-            free := flakeid.lease_lock(of_realm, last.node, lease_acquire.token);
-            IF free > b.now AND EXISTS (SELECT FROM flakeid.lease_history AS h
-                                        WHERE h.token = lease_acquire.token AND h.released_at IS NULL) THEN
-                IF b.rest_until IS NOT NULL AND free <= b.now + make_interval(secs => b.max_skew_s) THEN
-                    RAISE object_not_in_prerequisite_state USING
-                        MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', last.node),
-                        HINT = 'Make no ids after its end, and take a new one.';
-                END IF;
-                lease_end := greatest(free, date_trunc('second', b.now) + length);
-                UPDATE flakeid.lease_node AS n SET free_from = lease_acquire.lease_end
-                WHERE n.realm = of_realm AND n.node = last.node;
-                UPDATE flakeid.lease_history AS h
-                SET lease_end = lease_acquire.lease_end, renewed_at = b.now, renewals = h.renewals + 1
-                WHERE h.token = lease_acquire.token;
-                lease_start := last.lease_start;
-                node := last.node;
-                RETURN;
-            END IF;
+        IF last.same THEN
+            free := flakeid.lease_lock(b.realm, last.node, lease_acquire.token);
         END IF;
-        RAISE duplicate_object USING
-            MESSAGE = 'the token is that of another lease, or of one that has ended',
-            DETAIL = format('It was used for node %s of realm "%s".', last.node, last.realm),
-            HINT = 'Ask with a new token: SELECT gen_random_uuid();';
+        IF EXISTS (SELECT FROM flakeid.lease_history AS h WHERE h.token = lease_acquire.token AND h.released_at IS NOT NULL) THEN
+            free := NULL;
+        END IF;
+        lease_end := flakeid.lease_decide_again(b.now, b.rest_until, b.max_ttl_s, b.max_skew_s, last.node, length_s, last.same, free, last.realm);
+        lease_start := last.lease_start;
+        node := last.node;
+        UPDATE flakeid.lease_node AS n SET free_from = lease_acquire.lease_end
+        WHERE n.realm = b.realm AND n.node = last.node;
+        UPDATE flakeid.lease_history AS h
+        SET lease_end = lease_acquire.lease_end, renewed_at = b.now, renewals = h.renewals + 1
+        WHERE h.token = lease_acquire.token;
+        RETURN;
     END IF;
-    IF b.rest_until IS NOT NULL THEN
-        RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format('the coordinator hands out no leases before %s', b.rest_until),
-            DETAIL = 'It was promoted, restored or upgraded, or a superuser began a rest: leases or renewals may be missing.',
-            HINT = 'Wait. If nothing is missing, a superuser may run there: SELECT flakeid.lease_end_rest();';
-    END IF;
-    top := least(b.nodes - 1, coalesce(lease_acquire.max_node, b.nodes - 1));
-    -- Node 0 is that of servers which were never given one: who asks for any gets it only where there is no other.
-    low := least(top, 1);
-
+    SELECT * INTO r FROM flakeid.lease_decide_range(b.rest_until, b.nodes, wanted, lease_acquire.max_node, random(), b.realm);
     IF wanted IS NOT NULL THEN
-        IF wanted < 0 OR wanted > top THEN
-            RAISE numeric_value_out_of_range USING
-                MESSAGE = format('node %s is out of range for realm "%s"', wanted, of_realm),
-                DETAIL = format('Its nodes are 0 to %s.', top),
-                HINT = 'Change the number of nodes with flakeid.lease_realm_set().';
-        END IF;
-        found_node := wanted;
-        SELECT n.free_from INTO free FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.node = wanted;
+        SELECT n.free_from INTO free FROM flakeid.lease_node AS n WHERE n.realm = b.realm AND n.node = wanted;
         IF free <= b.now THEN
-            free := flakeid.lease_lock(of_realm, wanted, NULL);
-        END IF;
-        IF free > b.now THEN
-            SELECT h.holder, h.released_at INTO last
-            FROM flakeid.lease_node AS n JOIN flakeid.lease_history AS h USING (token)
-            WHERE n.realm = of_realm AND n.node = wanted;
-            RAISE object_in_use USING
-                MESSAGE = format('node %s of realm "%s" is not free before %s', wanted, of_realm, free),
-                DETAIL = CASE WHEN last.released_at IS NULL
-                    THEN format('It is held by "%s".', last.holder)
-                    ELSE format('"%s" released it.', last.holder) END,
-                HINT = CASE WHEN last.released_at IS NULL
-                    THEN 'Two servers want the same node, or the last holder was killed and its lease goes on until its end.'
-                    ELSE 'Ask again then.' END;
+            free := flakeid.lease_lock(b.realm, wanted, NULL);
         END IF;
     ELSE
-        -- Nobody waits for others that take nodes at the same time. The search begins anywhere: two
-        -- coordinators that were left beside each other by mistake seldom give the same node.
-        first := low + floor(random() * (top - low + 1));
+        -- Nobody waits for others that take nodes at the same time.
         SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
-        WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN first AND top
+        WHERE n.realm = b.realm AND n.free_from <= b.now AND n.node BETWEEN r.first AND r.top
         ORDER BY n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
         IF NOT FOUND THEN
             SELECT n.node, n.free_from INTO found_node, free FROM flakeid.lease_node AS n
-            WHERE n.realm = of_realm AND n.free_from <= b.now AND n.node BETWEEN low AND first - 1
+            WHERE n.realm = b.realm AND n.free_from <= b.now AND n.node BETWEEN r.low AND r.first - 1
             ORDER BY n.node LIMIT 1 FOR UPDATE SKIP LOCKED;
         END IF;
         IF NOT FOUND THEN
             SELECT min(n.free_from) INTO free FROM flakeid.lease_node AS n
-            WHERE n.realm = of_realm AND n.node BETWEEN low AND top;
+            WHERE n.realm = b.realm AND n.node BETWEEN r.low AND r.top;
             IF free <= b.now THEN
                 RAISE lock_not_available USING
-                    MESSAGE = format('other transactions are changing the last free nodes of realm "%s"', of_realm),
+                    MESSAGE = format('other transactions are changing the last free nodes of realm "%s"', b.realm),
                     HINT = 'Ask again when they have ended.';
-            ELSIF free > b.now THEN
-                RAISE configuration_limit_exceeded USING
-                    MESSAGE = format('all nodes of realm "%s" from %s to %s are leased', of_realm, low, top),
-                    DETAIL = format('The earliest comes free at %s, unless its lease is renewed.', free),
-                    HINT = 'View flakeid.leases on the coordinator shows who holds them; flakeid.lease_realm_set() adds nodes.';
             END IF;
         END IF;
     END IF;
     IF free IS NULL THEN
         RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format('nodes of realm "%s" are missing', of_realm),
+            MESSAGE = format('nodes of realm "%s" are missing', b.realm),
             DETAIL = 'They were deleted, or the realm was restored without its triggers.',
-            HINT = format('A superuser makes them on the coordinator: SELECT flakeid.lease_realm_set(%L);', of_realm);
+            HINT = format('A superuser makes them on the coordinator: SELECT flakeid.lease_realm_set(%L);', b.realm);
     END IF;
+    SELECT h.holder, h.released_at IS NOT NULL AS released INTO last
+    FROM flakeid.lease_node AS n JOIN flakeid.lease_history AS h USING (token)
+    WHERE n.realm = b.realm AND n.node = found_node AND free > b.now;
+    SELECT g.lease_start, g.lease_end INTO lease_start, lease_end
+    FROM flakeid.lease_decide_grant(b.now, found_node, free, length_s, b.realm, r.low, r.top, last.holder, last.released) AS g;
 
     node := found_node;
     token := coalesce(lease_acquire.token, gen_random_uuid());
-    lease_start := date_trunc('second', b.now);
-    lease_end := lease_start + length;
     UPDATE flakeid.lease_node AS n
     SET free_from = lease_acquire.lease_end, token = lease_acquire.token
-    WHERE n.realm = of_realm AND n.node = found_node;
+    WHERE n.realm = b.realm AND n.node = found_node;
     INSERT INTO flakeid.lease_history
         (token, realm, node, holder, role, lease_start, lease_end, acquired_at, earlier_end)
-    VALUES (lease_acquire.token, of_realm, found_node, lease_acquire.holder, session_user,
+    VALUES (lease_acquire.token, b.realm, found_node, lease_acquire.holder, session_user,
             lease_acquire.lease_start, lease_acquire.lease_end, b.now, free)
     ON CONFLICT ON CONSTRAINT lease_history_pkey DO NOTHING;
     IF NOT FOUND THEN
@@ -418,7 +416,7 @@ BEGIN
     -- The history of a node is no longer than 32.
     DELETE FROM flakeid.lease_history AS h WHERE h.token IN (
         SELECT i.token FROM flakeid.lease_history AS i
-        WHERE i.realm = of_realm AND i.node = found_node AND i.token <> lease_acquire.token
+        WHERE i.realm = b.realm AND i.node = found_node AND i.token <> lease_acquire.token
         ORDER BY i.lease_start DESC, i.acquired_at DESC OFFSET 31);
 END
 $$;
@@ -432,11 +430,8 @@ CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval, known_end timestam
 DECLARE
     h record;
     b record;
-    length interval;
-    resting bool;
-    known timestamptz;
-    claimed bool;
-    old_end timestamptz;
+    length_s int4;
+    free timestamptz;
     new_end timestamptz;
 BEGIN
     SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i WHERE i.token = lease_renew.token;
@@ -446,46 +441,12 @@ BEGIN
             HINT = 'Make no ids after its end, and take a new one.';
     END IF;
     SELECT * INTO b FROM flakeid.lease_begin(h.realm);
-    length := flakeid.lease_length(lease_renew.ttl, b.max_ttl_s);
-    resting := b.rest_until IS NOT NULL;
-    old_end := flakeid.lease_lock(h.realm, h.node, lease_renew.token);
-    IF old_end IS NULL OR EXISTS (SELECT FROM flakeid.lease_history AS i
-                            WHERE i.token = lease_renew.token AND i.released_at IS NOT NULL) THEN
-        RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format('the lease of node %s has ended', h.node),
-            HINT = 'Take a new one.';
+    length_s := flakeid.lease_length(lease_renew.ttl, b.max_ttl_s);
+    free := flakeid.lease_lock(h.realm, h.node, lease_renew.token);
+    IF EXISTS (SELECT FROM flakeid.lease_history AS i WHERE i.token = lease_renew.token AND i.released_at IS NOT NULL) THEN
+        free := NULL;
     END IF;
-    -- A holder that knows a later end shows that renewals are missing. It is believed for its own node
-    -- only, and for no longer than a lease that it may ask for. Where the coordinator does not rest, it was
-    -- restored in a way that nothing else shows: a superuser must say so.
-    IF lease_renew.known_end IS NOT NULL THEN
-        known := least(date_trunc('second', lease_renew.known_end), date_trunc('second', b.now)
-            + make_interval(secs => b.max_ttl_s + CASE WHEN resting THEN b.max_skew_s ELSE 0 END));
-    END IF;
-    claimed := coalesce(known > old_end, false);
-    IF claimed AND NOT resting THEN
-        RAISE LOG USING
-            MESSAGE = format('the holder of node %s of realm "%s" knows a lease until %s, the coordinator one until %s', h.node, h.realm, lease_renew.known_end, old_end),
-            DETAIL = 'Nobody else gets the node before that.',
-            HINT = 'If this coordinator was restored from a copy of its files, run SELECT flakeid.lease_begin_rest() there: other leases may be missing.';
-    END IF;
-    old_end := greatest(old_end, known);
-    IF old_end <= b.now THEN
-        RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format('the lease of node %s ended at %s', h.node, old_end),
-            HINT = 'Renew leases before their end, at a third of their length, or take a new one.';
-    END IF;
-    new_end := greatest(old_end, date_trunc('second', b.now) + length);
-    -- The old coordinator's clock may have been max_skew further, and the node given away.
-    IF old_end <= b.now + make_interval(secs => b.max_skew_s) THEN
-        IF resting THEN
-            RAISE object_not_in_prerequisite_state USING
-                MESSAGE = format('the coordinator rests, and the lease of node %s ends too soon to be renewed', h.node),
-                HINT = 'Make no ids after its end, and take a new one.';
-        ELSIF claimed THEN
-            new_end := old_end;
-        END IF;
-    END IF;
+    new_end := flakeid.lease_decide_renew(b.now, b.rest_until, b.max_ttl_s, b.max_skew_s, h.node, length_s, lease_renew.known_end, free, h.realm);
     UPDATE flakeid.lease_node AS n SET free_from = new_end
     WHERE n.realm = h.realm AND n.node = h.node;
     UPDATE flakeid.lease_history AS i
@@ -505,6 +466,7 @@ DECLARE
     h record;
     b record;
     free timestamptz;
+    d record;
 BEGIN
     SELECT i.realm, i.node INTO h FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
     IF NOT FOUND THEN
@@ -514,26 +476,16 @@ BEGIN
     free := flakeid.lease_lock(h.realm, h.node, lease_release.token);
     SELECT i.realm, i.node, i.lease_start, i.lease_end, i.released_at, i.earlier_end INTO h
     FROM flakeid.lease_history AS i WHERE i.token = lease_release.token;
-    -- Where the node has another lease, nothing is left to give back.
-    IF free IS NULL OR h.released_at IS NOT NULL THEN
-        RETURN h.lease_end;
+    SELECT * INTO d FROM flakeid.lease_decide_release(b.now, b.rest_until, b.max_ttl_s, b.max_skew_s, h.node,
+        h.lease_start, h.lease_end, h.earlier_end, free IS NULL OR h.released_at IS NOT NULL, lease_release.last_stamp);
+    IF d.changes THEN
+        UPDATE flakeid.lease_node AS n SET free_from = d.free_from
+        WHERE n.realm = h.realm AND n.node = h.node;
+        UPDATE flakeid.lease_history AS i
+        SET lease_end = d.lease_end, released_at = b.now, last_stamp = lease_release.last_stamp
+        WHERE i.token = lease_release.token;
     END IF;
-    IF lease_release.last_stamp >= h.lease_end
-       AND (b.rest_until IS NULL OR lease_release.last_stamp > b.now + make_interval(secs => b.max_ttl_s + b.max_skew_s)) THEN
-        RAISE datetime_field_overflow USING
-            MESSAGE = format('the last stamp %s lies outside the lease', lease_release.last_stamp),
-            DETAIL = format('The lease of node %s is from %s to %s.', h.node, h.lease_start, h.lease_end);
-    END IF;
-    -- Whoever does not know his last stamp keeps the node until the end; a lease that was never used
-    -- leaves the node as free as it was.
-    free := CASE WHEN lease_release.last_stamp < h.lease_start THEN h.earlier_end
-        ELSE coalesce(date_trunc('second', lease_release.last_stamp) + interval '1 s', h.lease_end) END;
-    UPDATE flakeid.lease_node AS n SET free_from = free
-    WHERE n.realm = h.realm AND n.node = h.node;
-    UPDATE flakeid.lease_history AS i
-    SET lease_end = greatest(h.lease_start, free), released_at = b.now, last_stamp = lease_release.last_stamp
-    WHERE i.token = lease_release.token;
-    RETURN greatest(h.lease_start, free);
+    RETURN d.lease_end;
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS
@@ -621,18 +573,21 @@ CREATE FUNCTION flakeid.lease_revoke(realm text, node int4) RETURNS bool
 DECLARE
     b record;
     old_token uuid;
+    free timestamptz;
 BEGIN
     SELECT * INTO b FROM flakeid.lease_begin(lease_revoke.realm);
     SELECT n.token INTO old_token FROM flakeid.lease_node AS n
     WHERE n.realm = b.realm AND n.node = lease_revoke.node AND n.free_from > b.now;
-    IF NOT FOUND OR NOT coalesce(flakeid.lease_lock(b.realm, lease_revoke.node, old_token) > b.now, false) THEN
+    IF FOUND THEN
+        free := flakeid.lease_decide_revoke(b.now, flakeid.lease_lock(b.realm, lease_revoke.node, old_token));
+    END IF;
+    IF free IS NULL THEN
         RETURN false;
     END IF;
-    UPDATE flakeid.lease_node AS n SET free_from = date_trunc('second', b.now) + interval '1 s'
+    UPDATE flakeid.lease_node AS n SET free_from = free
     WHERE n.realm = b.realm AND n.node = lease_revoke.node;
     UPDATE flakeid.lease_history AS h
-    SET released_at = b.now,
-        lease_end = greatest(h.lease_start, date_trunc('second', b.now) + interval '1 s')
+    SET released_at = b.now, lease_end = greatest(h.lease_start, free)
     WHERE h.token = old_token AND h.lease_end > b.now;
     RETURN true;
 END

@@ -11,6 +11,20 @@ namespace {
 constexpr int64_t s_us = 1000000;
 constexpr int64_t written_every_us = s_us; // the clock is kept when it has gone on by this much
 
+int64_t whole_second(int64_t us)
+{
+    if (us == INT64_MIN || us == INT64_MAX) {
+        return us;
+    }
+    const int64_t rest = us % s_us;
+    return us - (rest < 0 ? rest + s_us : rest);
+}
+
+int64_t next_second(int64_t us)
+{
+    return us == INT64_MIN || us == INT64_MAX ? us : whole_second(us) + s_us;
+}
+
 } // namespace
 
 LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here, int64_t hold_s)
@@ -59,6 +73,103 @@ LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_
     clock.generation = next_generation(clock.generation, clock.rest_us);
     clock.hold_s = std::max(clock.hold_s, hold_s);
     return clock;
+}
+
+int32_t lease_length_s(int32_t max_ttl_s, int64_t ttl_us)
+{
+    const bool good = ttl_us >= s_us && ttl_us <= max_ttl_s * s_us;
+    return good ? static_cast<int32_t>((ttl_us + s_us - 1) / s_us) : 0;
+}
+
+AcquireRange decide_range(const LeaseRealm& realm, const LeaseMoment& moment,
+                          const AcquireWish& wish)
+{
+    AcquireRange range{LeaseRefusal::none, 0, realm.nodes - 1, 0};
+    if (wish.has_max_node) {
+        range.top = std::min(range.top, wish.max_node);
+    }
+    // Node 0 is that of servers which were never given one: who asks for any gets it only where
+    // there is no other.
+    range.low = std::min(range.top, 1);
+    range.first = range.low + static_cast<int32_t>(wish.chance * (range.top - range.low + 1));
+    if (moment.rest_until_us != 0) {
+        range.refusal = LeaseRefusal::rests;
+    } else if (!wish.any && (wish.node < 0 || wish.node > range.top)) {
+        range.refusal = LeaseRefusal::out_of_range;
+    }
+    return range;
+}
+
+GrantDecision decide_grant(const LeaseMoment& moment, bool any, int64_t free_from_us,
+                           int32_t length_s)
+{
+    if (free_from_us > moment.now_us) {
+        return {any ? LeaseRefusal::all_leased : LeaseRefusal::in_use, 0, 0};
+    }
+    const int64_t start_us = whole_second(moment.now_us);
+    return {LeaseRefusal::none, start_us, start_us + length_s * s_us};
+}
+
+RenewDecision decide_renew(const LeaseRealm& realm, const LeaseMoment& moment,
+                           const RenewQuestion& question)
+{
+    if (!question.current) {
+        return {LeaseRefusal::other_lease, 0, false};
+    }
+    const bool rests = moment.rest_until_us != 0;
+    // A holder that knows a later end shows that renewals are missing. It is believed for its own
+    // node only, and for no longer than a lease that it may ask for.
+    const int64_t this_second = whole_second(moment.now_us);
+    const int64_t most = this_second + (realm.max_ttl_s + (rests ? realm.max_skew_s : 0)) * s_us;
+    const int64_t known = std::min(whole_second(question.known_end_us), most);
+    const bool claimed = question.has_known_end && known > question.free_from_us;
+    const int64_t end_us = claimed ? known : question.free_from_us;
+    if (end_us <= moment.now_us) {
+        return {LeaseRefusal::ended, end_us, claimed};
+    }
+    // An old coordinator's clock may have been max_skew further, and the node given away.
+    const bool soon = end_us <= moment.now_us + realm.max_skew_s * s_us;
+    if (soon && rests) {
+        return {LeaseRefusal::too_soon, 0, claimed};
+    }
+    if (soon && claimed) {
+        return {LeaseRefusal::none, end_us, true};
+    }
+    return {LeaseRefusal::none, std::max(end_us, this_second + question.length_s * s_us), claimed};
+}
+
+RenewDecision decide_again(const LeaseRealm& realm, const LeaseMoment& moment, bool same,
+                           const RenewQuestion& question)
+{
+    if (!same || !question.current || question.free_from_us <= moment.now_us) {
+        return {LeaseRefusal::used_token, 0, false};
+    }
+    return decide_renew(realm, moment, question);
+}
+
+ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& moment,
+                               const ReleaseQuestion& question)
+{
+    if (question.over) {
+        return {LeaseRefusal::none, question.end_us, question.end_us, false};
+    }
+    if (question.has_last && question.last_us >= question.end_us &&
+        (moment.rest_until_us == 0 ||
+         question.last_us > moment.now_us + (realm.max_ttl_s + realm.max_skew_s) * s_us)) {
+        return {LeaseRefusal::outside, 0, 0, false};
+    }
+    // Whoever does not know the last stamp keeps the node until the end. A lease that was never
+    // used leaves the node as free as it was.
+    const int64_t free_us = !question.has_last                     ? question.end_us
+                            : question.last_us < question.start_us ? question.earlier_us
+                                                                   : next_second(question.last_us);
+    return {LeaseRefusal::none, free_us, std::max(question.start_us, free_us), true};
+}
+
+bool decide_revoke(const LeaseMoment& moment, int64_t free_from_us, int64_t* new_free_from_us)
+{
+    *new_free_from_us = next_second(moment.now_us);
+    return free_from_us > moment.now_us;
 }
 
 } // namespace flakeid

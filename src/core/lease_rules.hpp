@@ -1,5 +1,6 @@
 // What a coordinator of leases decides, as pure functions of what its rows and its clock say. The
-// caller has locked the rows, and writes what they say. Moments are microseconds since 1970.
+// caller has locked the rows, and writes what they say. Moments are microseconds since 1970;
+// INT64_MIN and INT64_MAX are the infinite ones.
 #pragma once
 
 #include "plain.hpp"
@@ -44,6 +45,109 @@ LeaseClock repair_lease_clock(LeaseClock clock, int64_t wall_us);
 // Begins a rest since a dump was restored in which leases may have counted for `hold_s` seconds.
 LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_s);
 
-static_assert(is_plain<LeaseClock, LeaseMoment, LeaseClockRead>);
+struct LeaseRealm {
+    int32_t nodes;
+    int32_t max_ttl_s;
+    int32_t max_skew_s;
+};
+
+// Why a coordinator says no; the first ones are decided here, the others are found by whoever looks
+// for the rows and locks them.
+enum class LeaseRefusal : unsigned char {
+    none,
+    bad_length,   // none, below 1 s, or above max_ttl
+    rests,        // the coordinator hands out nothing
+    out_of_range, // the realm has no such node
+    in_use,       // the node is not free yet
+    all_leased,   // and so are all others
+    used_token,   // of another lease, or of one that has ended
+    other_lease,  // the node has a later lease, or this one was given back
+    ended,        // before it was to be renewed
+    too_soon,     // it ends too soon to be renewed while the coordinator rests
+    outside,      // a last stamp that lies outside the lease
+    no_holder,    // a holder without a name
+    bad_holder,   // one with a name that is too long, or not printable
+    bad_max_node, // max_node below 0
+    no_realm,
+    busy,         // another transaction has locked the node
+    last_busy,    // and so it is with all that are free
+    unknown,      // no such lease
+    same_time,    // the token was asked with at the same time
+    not_believed, // the holder knows another realm or a later coordinator
+    bad_version,  // of the protocol
+};
+
+// Returns the length of a lease in whole seconds, or 0 for one that is refused.
+int32_t lease_length_s(int32_t max_ttl_s, int64_t ttl_us);
+
+// Which nodes may be given, before any row is looked at.
+struct AcquireWish {
+    bool any; // any node; otherwise `node`
+    int32_t node;
+    bool has_max_node; // `max_node` counts
+    int32_t max_node;
+    double chance; // in [0, 1)
+};
+struct AcquireRange {
+    LeaseRefusal refusal;
+    int32_t low, top; // for any node
+    // The free node that is given is the first from here on, or else from `low` on: two
+    // coordinators that were left beside each other by mistake seldom give the same one.
+    int32_t first;
+};
+AcquireRange decide_range(const LeaseRealm& realm, const LeaseMoment& moment,
+                          const AcquireWish& wish);
+
+// From when until when. `free_from_us` is that of the node; of any node, where none is free, the
+// earliest of all.
+struct GrantDecision {
+    LeaseRefusal refusal;
+    int64_t start_us, end_us;
+};
+GrantDecision decide_grant(const LeaseMoment& moment, bool any, int64_t free_from_us,
+                           int32_t length_s);
+
+struct RenewQuestion {
+    int32_t length_s;
+    bool has_known_end;
+    int64_t known_end_us; // that the holder knows
+    bool current;         // the node's last lease is this one, and it was not given back
+    int64_t free_from_us; // of the node
+};
+struct RenewDecision {
+    LeaseRefusal refusal;
+    int64_t end_us; // of a lease that has ended: when
+    bool claimed;   // the holder knows a later end than the coordinator
+};
+RenewDecision decide_renew(const LeaseRealm& realm, const LeaseMoment& moment,
+                           const RenewQuestion& question);
+
+// What is asked again with a token that has a lease. `same`: realm, holder and nodes are those of
+// the lease.
+RenewDecision decide_again(const LeaseRealm& realm, const LeaseMoment& moment, bool same,
+                           const RenewQuestion& question);
+
+struct ReleaseQuestion {
+    int64_t start_us, end_us; // of the lease
+    bool over;                // it was given back, or the node has another one
+    bool has_last;
+    int64_t last_us;    // moment of the last id
+    int64_t earlier_us; // from when the node was free before the lease
+};
+struct ReleaseDecision {
+    LeaseRefusal refusal;
+    int64_t free_us; // the node is free from then on
+    int64_t end_us;  // of the lease
+    bool changes;    // false: nothing is left to give back
+};
+ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& moment,
+                               const ReleaseQuestion& question);
+
+// A superuser says that the holder is gone. False when the node is free.
+bool decide_revoke(const LeaseMoment& moment, int64_t free_from_us, int64_t* new_free_from_us);
+
+static_assert(is_plain<LeaseClock, LeaseMoment, LeaseClockRead, LeaseRealm, AcquireWish>);
+static_assert(is_plain<AcquireRange, GrantDecision, RenewQuestion, RenewDecision>);
+static_assert(is_plain<ReleaseQuestion, ReleaseDecision>);
 
 } // namespace flakeid

@@ -58,10 +58,49 @@ void LeaseTables::make_nodes(const std::string& realm, int32_t count)
     }
 }
 
+const char* lease_sqlstate(LeaseRefusal refusal)
+{
+    switch (refusal) {
+    case LeaseRefusal::none:
+        return "00000";
+    case LeaseRefusal::no_holder:
+    case LeaseRefusal::bad_holder:
+    case LeaseRefusal::no_realm:
+    case LeaseRefusal::bad_length:
+        return "22023";
+    case LeaseRefusal::bad_max_node:
+    case LeaseRefusal::out_of_range:
+        return "22003";
+    case LeaseRefusal::in_use:
+        return "55006";
+    case LeaseRefusal::all_leased:
+        return "53400";
+    case LeaseRefusal::busy:
+    case LeaseRefusal::last_busy:
+        return "55P03";
+    case LeaseRefusal::outside:
+        return "22008";
+    case LeaseRefusal::used_token:
+        return "42710";
+    case LeaseRefusal::not_believed:
+        return "08004";
+    case LeaseRefusal::bad_version:
+        return "08P01";
+    case LeaseRefusal::rests:
+    case LeaseRefusal::unknown:
+    case LeaseRefusal::other_lease:
+    case LeaseRefusal::ended:
+    case LeaseRefusal::too_soon:
+    case LeaseRefusal::same_time:
+        break;
+    }
+    return "55000";
+}
+
 LeaseDatabase::LeaseDatabase()
 {
-    tables.realms[default_realm] = flakeid::default_lease_realm;
-    tables.make_nodes(default_realm, flakeid::default_lease_realm.nodes);
+    tables.realms[default_realm] = default_lease_realm;
+    tables.make_nodes(default_realm, default_lease_realm.settings.nodes);
 }
 
 const NodeRow* LeaseDatabase::find_node(const Transaction& t, const NodeKey& key) const
@@ -75,18 +114,22 @@ const HistoryRow* LeaseDatabase::find_lease(const Transaction& t, const Token& t
     return row == nullptr || row->realm.empty() ? nullptr : row;
 }
 
-const LeaseRealm* LeaseDatabase::find_realm(const Transaction& t, const std::string& name) const
+const Realm* LeaseDatabase::find_realm(const Transaction& t, const std::string& name) const
 {
     return find_row(t.changes.realms, tables.realms, name);
 }
 
-// In the order in which they are given.
-std::vector<int32_t> LeaseDatabase::free_nodes(const Transaction& t) const
+// In the order in which they are given; from when the earliest of all is free.
+std::vector<int32_t> LeaseDatabase::free_nodes(const Transaction& t, int64_t* earliest_us) const
 {
+    *earliest_us = INT64_MAX;
     std::vector<int32_t> nodes;
     auto see = [&](int32_t node, const NodeRow& row) {
-        if (node >= t.range.low && node <= t.range.top && row.free_from_us <= t.moment.now_us) {
-            nodes.push_back(node);
+        if (node >= t.range.low && node <= t.range.top) {
+            *earliest_us = std::min(*earliest_us, row.free_from_us);
+            if (row.free_from_us <= t.moment.now_us) {
+                nodes.push_back(node);
+            }
         }
     };
     const std::string& realm = t.question.realm;
@@ -101,8 +144,11 @@ std::vector<int32_t> LeaseDatabase::free_nodes(const Transaction& t) const
             see(key.second, row);
         }
     }
-    std::sort(nodes.begin(), nodes.end(),
-              [&](int32_t a, int32_t b) { return goes_first(t.first, a, b); });
+    std::sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) {
+        const bool late = a < t.range.first;
+        const bool other_late = b < t.range.first;
+        return late != other_late ? other_late : a < b;
+    });
     return nodes;
 }
 
@@ -118,13 +164,20 @@ bool LeaseDatabase::begin_leases(Transaction& t, const std::string& name)
 {
     const std::string* realm = find_row(t.changes.names, tables.names, name);
     t.question.realm = realm != nullptr ? *realm : name;
-    const LeaseRealm* row = find_realm(t, t.question.realm);
+    const Realm* row = find_realm(t, t.question.realm);
     if (row == nullptr) {
         return false;
     }
     t.realm = *row;
-    t.moment = read_clock(static_cast<int64_t>(t.realm.max_ttl_s) + t.realm.max_skew_s);
+    const LeaseRealm& settings = t.realm.settings;
+    t.moment = read_clock(static_cast<int64_t>(settings.max_ttl_s) + settings.max_skew_s);
     return true;
+}
+
+bool LeaseDatabase::has_length(Transaction& t)
+{
+    t.length_s = lease_length_s(t.realm.settings.max_ttl_s, t.question.wish.ttl_us);
+    return t.length_s != 0;
 }
 
 // True with the lock.

@@ -1,12 +1,14 @@
 // The tables of a coordinator of leases, as the SQL functions keep them: rows that transactions
-// lock and change, under READ COMMITTED. What is decided about a row stands in coordinator_rules.
+// lock and change, under READ COMMITTED. What is decided about a row stands in
+// core/lease_rules.hpp, for both.
 //
 // Nothing here waits: a statement that another transaction is in the way of stays blocked, and goes
 // on by itself when that one ends. test/sim/leases/sql/coordinator_sql_test.cpp holds all of it
 // against the SQL functions.
 #pragma once
 
-#include "leases/coordinator_rules.hpp"
+#include "core/generation.hpp"
+#include "core/lease_rules.hpp"
 #include "machine.hpp"
 
 #include <array>
@@ -22,10 +24,30 @@ namespace sim {
 
 using flakeid::LeaseClock;
 using flakeid::LeaseMoment;
-using flakeid::LeaseRealm;
 using flakeid::LeaseRefusal;
 
+constexpr int64_t never_leased_us = INT64_MIN; // free_from of a node that nobody had
+
+struct Realm {
+    flakeid::LeaseRealm settings;
+    unsigned char id[flakeid::uuid_size];
+};
 constexpr char default_realm[] = "default";
+constexpr Realm default_lease_realm{{1024, 120, 10}, {}};
+
+// The SQLSTATE that says so.
+const char* lease_sqlstate(LeaseRefusal refusal);
+
+// What is asked for.
+struct Wanted {
+    bool named = false;    // the holder has a name
+    bool bad_name = false; // that nobody can read
+    int64_t ttl_us = 0;    // < 0: none was named
+    bool any = false;      // any node; otherwise `node`
+    int32_t node = 0;
+    bool has_max_node = false; // `max_node` counts
+    int32_t max_node = 0;
+};
 
 using Token = std::array<unsigned char, 16>;
 
@@ -49,10 +71,10 @@ struct Question {
     std::string holder;
     Token token{};       // of the lease; of an acquire: that a new lease gets
     bool chosen = false; // by the holder
-    flakeid::AcquireWish wish{};
+    Wanted wish;
     bool has_moment = false; // known_end or last_stamp
     int64_t moment_us = 0;
-    LeaseRealm settings{};    // of set_realm
+    Realm settings{};         // of set_realm
     int32_t chosen_node = -1; // of any node, that the SQL functions gave; -1: any
     int version = 0;          // of a server's wire; 0: it is a program
     flakeid::Generation known{};
@@ -68,7 +90,7 @@ struct Reply {
 };
 
 struct NodeRow {
-    int64_t free_from_us = flakeid::never_leased_us;
+    int64_t free_from_us = never_leased_us;
     bool leased = false; // `token` counts
     Token token{};
 };
@@ -86,7 +108,7 @@ using NodeKey = std::pair<std::string, int32_t>;
 
 // Rows of all three tables. In the changes of a transaction an empty history row is a deleted one.
 struct LeaseTables {
-    std::map<std::string, LeaseRealm> realms;
+    std::map<std::string, Realm> realms;
     std::map<std::string, std::string> names; // further ones, of realms
     std::map<NodeKey, NodeRow> nodes;
     std::map<Token, HistoryRow> history;
@@ -155,10 +177,10 @@ private:
         Question question;
         Reply reply;
         Step step = Step::done;
-        LeaseRealm realm{};
+        Realm realm{};
+        int32_t length_s = 0;
         LeaseMoment moment{};
         flakeid::AcquireRange range{};
-        int32_t first = 0; // where the search for a free node begins
         int32_t node = 0;
         flakeid::GrantDecision granted{};
         int64_t earlier_us = 0; // from when the granted node was free
@@ -166,10 +188,11 @@ private:
 
     const NodeRow* find_node(const Transaction& t, const NodeKey& key) const;
     const HistoryRow* find_lease(const Transaction& t, const Token& token) const;
-    const LeaseRealm* find_realm(const Transaction& t, const std::string& name) const;
-    std::vector<int32_t> free_nodes(const Transaction& t) const;
+    const Realm* find_realm(const Transaction& t, const std::string& name) const;
+    std::vector<int32_t> free_nodes(const Transaction& t, int64_t* earliest_us) const;
     LeaseMoment read_clock(int64_t hold_s);
-    bool begin_leases(Transaction& t, const std::string& realm);
+    bool begin_leases(Transaction& t, const std::string& name);
+    bool has_length(Transaction& t);
     LeaseRefusal meet(Transaction& t);
 
     bool try_lock(int id, const RowKey& key);

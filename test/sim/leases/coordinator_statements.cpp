@@ -12,6 +12,14 @@ namespace {
 
 constexpr size_t history_length = 32; // leases of a node that are remembered
 
+LeaseRefusal check_names(const Wanted& wish)
+{
+    return !wish.named                              ? LeaseRefusal::no_holder
+           : wish.bad_name                          ? LeaseRefusal::bad_holder
+           : wish.has_max_node && wish.max_node < 0 ? LeaseRefusal::bad_max_node
+                                                    : LeaseRefusal::none;
+}
+
 } // namespace
 
 void LeaseDatabase::refuse(Transaction& t, LeaseRefusal refusal)
@@ -54,14 +62,14 @@ void LeaseDatabase::begin_statement(Transaction& t)
     case Question::functions:
         return;
     case Question::acquire: {
-        const LeaseRefusal refusal = check_acquire_names(q.wish);
+        const LeaseRefusal refusal = check_names(q.wish);
         if (refusal != LeaseRefusal::none) {
             return refuse(t, refusal);
         }
         if (!begin_leases(t, q.realm)) {
             return refuse(t, LeaseRefusal::no_realm);
         }
-        if (lease_length_s(t.realm, q.wish.ttl_us) == 0) {
+        if (!has_length(t)) {
             return refuse(t, LeaseRefusal::bad_length);
         }
         if (const HistoryRow* lease = q.chosen ? find_lease(t, q.token) : nullptr) {
@@ -69,14 +77,14 @@ void LeaseDatabase::begin_statement(Transaction& t)
             t.step = Step::lock_again;
             return;
         }
-        t.range = decide_range(t.realm, t.moment, q.wish);
+        t.range = decide_range(t.realm.settings, t.moment,
+                               {q.wish.any, q.wish.node, q.wish.has_max_node, q.wish.max_node,
+                                static_cast<double>(random.below(INT32_MAX)) / INT32_MAX});
         if (t.range.refusal != LeaseRefusal::none) {
             return refuse(t, t.range.refusal);
         }
         t.node = q.wish.node;
-        t.first = q.chosen_node >= 0
-                      ? q.chosen_node
-                      : static_cast<int32_t>(random.between(t.range.low, t.range.top));
+        t.range.first = q.chosen_node >= 0 ? q.chosen_node : t.range.first;
         t.step = q.wish.any ? Step::search : Step::lock_node;
         return;
     }
@@ -90,7 +98,7 @@ void LeaseDatabase::begin_statement(Transaction& t)
         if (!begin_leases(t, lease->realm)) {
             return refuse(t, LeaseRefusal::no_realm);
         }
-        if (q.kind == Question::renew && lease_length_s(t.realm, q.wish.ttl_us) == 0) {
+        if (q.kind == Question::renew && !has_length(t)) {
             return refuse(t, LeaseRefusal::bad_length);
         }
         t.question.realm = lease->realm;
@@ -144,15 +152,14 @@ bool LeaseDatabase::advance(int id, Transaction& t)
         return true;
     case Step::lock_node: {
         const NodeRow* row = find_node(t, {realm, t.node});
-        if (row->free_from_us > t.moment.now_us) {
-            refuse(t, LeaseRefusal::in_use);
-        } else if (lock_node(id, t)) {
+        if (row->free_from_us > t.moment.now_us || lock_node(id, t)) {
             grant(t);
         }
         return true;
     }
     case Step::search: {
-        const std::vector<int32_t> free = free_nodes(t);
+        int64_t earliest_us;
+        const std::vector<int32_t> free = free_nodes(t, &earliest_us);
         for (int32_t node : free) {
             if (try_lock(id, {'n', realm, node})) {
                 t.node = node;
@@ -160,7 +167,8 @@ bool LeaseDatabase::advance(int id, Transaction& t)
                 return true;
             }
         }
-        refuse(t, free.empty() ? LeaseRefusal::all_leased : LeaseRefusal::last_busy);
+        refuse(t, free.empty() ? decide_grant(t.moment, true, earliest_us, t.length_s).refusal
+                               : LeaseRefusal::last_busy);
         return true;
     }
     case Step::make_lease: {
@@ -210,7 +218,7 @@ bool LeaseDatabase::advance(int id, Transaction& t)
             return false;
         }
         t.changes.realms[realm] = t.question.settings;
-        for (int32_t node = 0; node < t.question.settings.nodes; node++) {
+        for (int32_t node = 0; node < t.question.settings.settings.nodes; node++) {
             if (find_node(t, {realm, node}) == nullptr) {
                 t.changes.nodes[{realm, node}] = NodeRow{};
             }
@@ -245,7 +253,7 @@ void LeaseDatabase::grant(Transaction& t)
 {
     const Question& q = t.question;
     t.earlier_us = find_node(t, {q.realm, t.node})->free_from_us;
-    t.granted = decide_grant(t.moment, t.earlier_us, t.range.length_s);
+    t.granted = decide_grant(t.moment, false, t.earlier_us, t.length_s);
     if (t.granted.refusal != LeaseRefusal::none) {
         return refuse(t, t.granted.refusal);
     }
@@ -300,9 +308,8 @@ void LeaseDatabase::grant_again(Transaction& t)
     const HistoryRow* found = find_lease(t, q.token);
     const bool current =
         found != nullptr && !found->released && node.leased && node.token == q.token;
-    const GrantDecision decision = decide_again(
-        t.realm, t.moment,
-        {true, current, node.free_from_us, current ? found->start_us : 0, q.wish.ttl_us});
+    const RenewDecision decision = decide_again(t.realm.settings, t.moment, is_same_question(t),
+                                                {t.length_s, false, 0, current, node.free_from_us});
     if (decision.refusal != LeaseRefusal::none) {
         return refuse(t, decision.refusal);
     }
@@ -310,7 +317,7 @@ void LeaseDatabase::grant_again(Transaction& t)
     node.free_from_us = lease.end_us = decision.end_us;
     t.changes.nodes[{q.realm, t.node}] = node;
     t.changes.history[q.token] = lease;
-    t.reply = {LeaseRefusal::none, t.node, q.token,     decision.start_us,
+    t.reply = {LeaseRefusal::none, t.node, q.token,     lease.start_us,
                decision.end_us,    true,   t.reply.here};
     t.step = Step::done;
 }
@@ -321,13 +328,13 @@ void LeaseDatabase::renew(Transaction& t)
     NodeRow node = *find_node(t, {q.realm, t.node});
     const HistoryRow* found = find_lease(t, q.token);
     RenewQuestion question{};
-    question.ttl_us = q.wish.ttl_us;
+    question.length_s = t.length_s;
     question.has_known_end = q.has_moment;
     question.known_end_us = q.moment_us;
     question.current =
         node.leased && node.token == q.token && !(found != nullptr && found->released);
     question.free_from_us = node.free_from_us;
-    const RenewDecision decision = decide_renew(t.realm, t.moment, question);
+    const RenewDecision decision = decide_renew(t.realm.settings, t.moment, question);
     if (decision.refusal != LeaseRefusal::none) {
         return refuse(t, decision.refusal);
     }
@@ -346,7 +353,7 @@ void LeaseDatabase::release(Transaction& t)
 {
     const Question& q = t.question;
     HistoryRow lease = *find_lease(t, q.token);
-    const ReleaseDecision decision = decide_release(t.realm, t.moment,
+    const ReleaseDecision decision = decide_release(t.realm.settings, t.moment,
                                                     {lease.start_us, lease.end_us, lease.released,
                                                      q.has_moment, q.moment_us, lease.earlier_us});
     if (decision.refusal != LeaseRefusal::none) {

@@ -273,7 +273,7 @@ void step_rename()
         Question q;
         q.kind = Question::set_realm;
         q.realm = "renamed";
-        q.settings = flakeid::default_lease_realm;
+        q.settings = default_lease_realm;
         q.settings.id[0] = 1;
         tell_host(host(), q);
     }

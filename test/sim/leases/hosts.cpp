@@ -157,7 +157,7 @@ Answer answer_of(const Host& host, const Backend& backend, const Reply& reply)
     answer.origin = host.database.here;
     answer.row = reply.refusal == LeaseRefusal::none;
     if (!answer.row) {
-        answer.state = flakeid::lease_sqlstate(reply.refusal);
+        answer.state = lease_sqlstate(reply.refusal);
         answer.message = reason_of(reply.refusal);
         return answer;
     }
@@ -541,7 +541,7 @@ void restore_dump(Host& host, const Host& of)
     LeaseDatabase empty;
     for (const auto& [name, realm] : of.database.tables.realms) {
         empty.tables.realms[name] = realm;
-        empty.tables.make_nodes(name, realm.nodes);
+        empty.tables.make_nodes(name, realm.settings.nodes);
     }
     empty.tables.names = of.database.tables.names;
     empty.random = host.database.random;

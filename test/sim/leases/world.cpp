@@ -142,8 +142,8 @@ void make_world(uint64_t seed, const char* letters, int)
         Question q;
         q.kind = Question::set_realm;
         q.realm = default_realm;
-        q.settings = flakeid::default_lease_realm;
-        q.settings.max_ttl_s = 86400;
+        q.settings = default_lease_realm;
+        q.settings.settings.max_ttl_s = 86400;
         tell_host(hosts[0], q);
         expect_no_renewals();
     }

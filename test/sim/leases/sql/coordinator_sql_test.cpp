@@ -163,7 +163,7 @@ void check_answer(Session& s)
     if (reply.refusal != LeaseRefusal::none) {
         const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
         const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-        if (state == nullptr || strcmp(state, flakeid::lease_sqlstate(reply.refusal)) != 0 ||
+        if (state == nullptr || strcmp(state, lease_sqlstate(reply.refusal)) != 0 ||
             strstr(message, words_of(reply.refusal)) == nullptr) {
             fail("%s is refused (%s %s), and by the tables: %s", sql.c_str(),
                  state != nullptr ? state : "not", message != nullptr ? message : "",
@@ -277,11 +277,11 @@ int64_t any_moment(const Token& token)
 void ask_again(Question& q)
 {
     const Session& other = session[dice.below(sessions)];
-    const bool in_flight =
-        other.transaction != 0 && other.question.kind == Question::acquire && other.question.chosen;
-    q.wish.any = q.wish.any && !in_flight; // which node it is would be told too late
-    q.token = in_flight ? other.question.token : any_token();
+    const bool asks = other.transaction != 0 && other.question.kind == Question::acquire;
+    q.token = asks && other.question.chosen ? other.question.token : any_token();
     const auto found = database.tables.history.find(q.token);
+    // Where an open transaction has it, which node it is would be told too late.
+    q.wish.any = q.wish.any && found != database.tables.history.end();
     if (found != database.tables.history.end() && !dice.one_in(5)) {
         q.realm = found->second.realm;
         q.holder = found->second.holder;
@@ -330,10 +330,9 @@ Question any_question()
         q.kind = Question::release;
     } else if (kind < 92) {
         q.kind = Question::set_realm;
-        q.settings = {static_cast<int32_t>(dice.between(1, 6)),
-                      static_cast<int32_t>(dice.between(3, 60)),
-                      static_cast<int32_t>(dice.between(0, 12)),
-                      {}};
+        q.settings.settings = {static_cast<int32_t>(dice.between(1, 6)),
+                               static_cast<int32_t>(dice.between(3, 60)),
+                               static_cast<int32_t>(dice.between(0, 12))};
     } else if (kind < 94) {
         q.kind = Question::revoke;
         q.wish.any = false;
@@ -468,8 +467,9 @@ void compare_rows()
     take(
         "SELECT 'clock', lease_clock, lease_rest, lease_hold, lease_generation FROM flakeid.state");
     for (const auto& [name, r] : database.tables.realms) {
-        expected.insert("realm|" + name + "|" + std::to_string(r.nodes) + "|" +
-                        std::to_string(r.max_ttl_s) + "|" + std::to_string(r.max_skew_s));
+        expected.insert("realm|" + name + "|" + std::to_string(r.settings.nodes) + "|" +
+                        std::to_string(r.settings.max_ttl_s) + "|" +
+                        std::to_string(r.settings.max_skew_s));
     }
     for (const auto& [key, row] : database.tables.nodes) {
         expected.insert("node|" + key.first + "|" + std::to_string(key.second) + "|" +

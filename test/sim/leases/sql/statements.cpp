@@ -47,8 +47,9 @@ std::string sql_of(const Question& q, const std::string& token)
                                  moment(q.has_moment, q.moment_us) + ")");
     case Question::set_realm:
         return "SELECT flakeid.lease_realm_set('" + q.realm + "', " +
-               std::to_string(q.settings.nodes) + ", '" + std::to_string(q.settings.max_ttl_s) +
-               " s', '" + std::to_string(q.settings.max_skew_s) + " s')";
+               std::to_string(q.settings.settings.nodes) + ", '" +
+               std::to_string(q.settings.settings.max_ttl_s) + " s', '" +
+               std::to_string(q.settings.settings.max_skew_s) + " s')";
     case Question::revoke:
         return "SELECT flakeid.lease_revoke('" + q.realm + "', " + node + ")";
     case Question::begin_rest:
