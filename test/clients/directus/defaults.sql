@@ -1,0 +1,2 @@
+ALTER TABLE invoices ALTER id SET DEFAULT flake_next();
+ALTER TABLE payments ALTER id SET DEFAULT flake_next();
