@@ -6,7 +6,8 @@ sql() { psql -XAtq -v ON_ERROR_STOP=1 -c "$1"; }
 tables() { sql "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_tables WHERE schemaname = 'public'"; }
 is() { [ "$1" = "$2" ] || { printf '%s\n' "is: $1" "not: $2"; exit 1; }; }
 same() { kit push --force "$@" >push.log 2>&1; grep 'No changes detected' push.log || { cat push.log; exit 1; }; }
-shown() { echo "shown: $FLAKEID_SCHEMA $1"; }
+# After a line that drizzle-kit has not ended
+shown() { printf '\nshown: %s %s\n' "$FLAKEID_SCHEMA" "$1"; }
 all='customer invoice payment purchase reply ticket'
 
 kit generate --custom --name extension
