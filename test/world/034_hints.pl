@@ -61,7 +61,7 @@ sub paste
 	isnt($pasted // '', '', "the hint has what to paste: $hint") or return;
 	cell(2, "`$pasted`");
 	my ($result, $out, $err) = $node->psql($database, $pasted, on_error_stop => 0);
-	return is($err =~ s/^psql:.*NOTICE.*\n//gmr, '', "pasted: $pasted");
+	return is($err =~ s/^psql:.*NOTICE.*\n?//gmr, '', "pasted: $pasted");
 }
 
 sub shell_paste
@@ -215,6 +215,13 @@ $hint = refused("SET flakeid.secret_file = '/etc/passwd'; $encipher", qr/^F0000:
 unlike($hint, qr/chmod/, 'nothing that would change the file');
 like($hint, qr/belongs to another/, 'but why');
 
+situation('a file of the node that others can write');
+my $number = write_file("$dir/node", "5\n", 0666);
+my $of_file = "SET flakeid.node = \$q\$file:$number\$q\$; SELECT flake_next()";
+$hint = refused($of_file, qr/^55000: this host has no node number/);
+shell_paste($hint, qr/run: (chmod .*)$/);
+goes($of_file);
+
 # Time
 situation('a horizon that lies ahead of the clock');
 $node->safe_psql($database, q{SELECT flakeid.raise_horizon(now() + interval '2 days')});
@@ -298,6 +305,26 @@ my ($end) = $hint =~ /or (ROLLBACK PREPARED)/;
 $node->safe_psql($database, "$end 'mine'");
 goes('SELECT flake_settled()');
 
+# Tables
+my $partition = "CALL flakeid.partition('t', '1 month')";
+situation('a table that nobody declared');
+$node->safe_psql($database, 'CREATE TABLE t (id flake PRIMARY KEY) PARTITION BY RANGE (id)');
+$hint = refused("CALL flakeid.maintain('t')", qr/^55000: table public\.t is not declared/);
+paste($hint, qr/^(CALL .*;)$/);
+goes("CALL flakeid.maintain('t')");
+
+situation('a table to be partitioned by a column that may be NULL');
+$node->safe_psql($database, 'CREATE TABLE t (id flake)');
+$hint = refused($partition, qr/^55000: table public\.t cannot become partitioned/, detail => 1);
+paste($hint, qr/may be NULL: (ALTER TABLE .*)$/m);
+goes($partition);
+
+situation('a table to be partitioned whose constraint is not valid');
+$node->safe_psql($database, 'CREATE TABLE t (id flake PRIMARY KEY, n int); ALTER TABLE t ADD CONSTRAINT positive CHECK (n > 0) NOT VALID');
+$hint = refused($partition, qr/^55000: table public\.t cannot become partitioned/, detail => 1);
+paste($hint, qr/is not valid: (ALTER TABLE .*)$/m);
+goes($partition);
+
 # Leases
 my $acquire = q{SELECT flakeid.lease_acquire('default', 'me', '60 s')};
 sub realm { situation(@_); return $node->safe_psql($database, 'CREATE EXTENSION flakeid_coordinator') }
@@ -344,7 +371,7 @@ realm('leases in the role of a replica');
 $hint = refused("SET session_replication_role = replica; $acquire", qr/^55000: leases are not changed in the role of a replica/);
 goes("SET session_replication_role = replica; $hint $acquire");
 
-cmp_ok($situations, '>=', 25, "$situations situations");
+cmp_ok($situations, '>=', 40, "$situations situations");
 my ($page) = slurp_file(source_dir() . '/doc/dev/hints.md') =~ /^(\| situation .*?\n)(?!\|)/ms;
 is($page, join('', map { '| ' . join(' | ', @$_) . " |\n" } [ 'situation', 'error', 'pasted from the hint', 'then it goes' ], [ ('---') x 4 ], @table), 'the table of doc/dev/hints.md');
 $node->stop;
