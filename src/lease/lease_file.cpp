@@ -177,8 +177,8 @@ Grant grant_of(const KeptLease& kept)
 void lease_file_read(const char* realm, Generation* known)
 {
     memset(&file, 0, sizeof file);
-    file.realm =
-        hash_bytes_extended(reinterpret_cast<const unsigned char*>(realm), strlen(realm), 0);
+    file.realm = hash_bytes_extended(reinterpret_cast<const unsigned char*>(realm),
+                                     static_cast<int>(strlen(realm)), 0);
     lease_file_know(*known);
     Record records[record_count];
     FileFacts facts{};
