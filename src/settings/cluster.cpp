@@ -56,8 +56,10 @@ bool each_group(Watched which, const char* name, Action action)
 AttrNumber column_of(Oid table, const char* name, Oid type)
 {
     const AttrNumber column = get_attnum(table, name);
-    return column != InvalidAttrNumber && get_atttype(table, column) == type ? column
-                                                                             : InvalidAttrNumber;
+    if (column != InvalidAttrNumber && get_atttype(table, column) != type) {
+        return InvalidAttrNumber;
+    }
+    return column;
 }
 
 // Tells whether Citus knows a clone of the server of a group, which it does since 13.2: then the
