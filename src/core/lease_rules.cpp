@@ -1,6 +1,7 @@
 #include "lease_rules.hpp"
 
 #include "generation.hpp"
+#include "layout.hpp"
 
 #include <algorithm>
 
@@ -8,21 +9,20 @@ namespace flakeid {
 
 namespace {
 
-constexpr int64_t s_us = 1000000;
-constexpr int64_t written_every_us = s_us; // the clock is kept when it has gone on by this much
+constexpr int64_t written_every_us = us_per_s; // the clock is kept when it has gone on by this much
 
 int64_t whole_second(int64_t us)
 {
     if (us == INT64_MIN || us == INT64_MAX) {
         return us;
     }
-    const int64_t rest = us % s_us;
-    return us - (rest < 0 ? rest + s_us : rest);
+    const int64_t rest = us % us_per_s;
+    return us - (rest < 0 ? rest + us_per_s : rest);
 }
 
 int64_t next_second(int64_t us)
 {
-    return us == INT64_MIN || us == INT64_MAX ? us : whole_second(us) + s_us;
+    return us == INT64_MIN || us == INT64_MAX ? us : whole_second(us) + us_per_s;
 }
 
 } // namespace
@@ -43,7 +43,7 @@ LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here,
         clock.clock_us = now_us;
     }
     // Whole seconds, as everything about leases.
-    const int64_t until_us = (clock.rest_us / s_us + clock.hold_s + 1) * s_us;
+    const int64_t until_us = (clock.rest_us / us_per_s + clock.hold_s + 1) * us_per_s;
     const bool rests = clock.rest_us != 0 && until_us > now_us;
     return {clock, {now_us, rests ? until_us : 0}, moved};
 }
@@ -77,8 +77,8 @@ LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_
 
 int32_t lease_length_s(int32_t max_ttl_s, int64_t ttl_us)
 {
-    const bool good = ttl_us >= s_us && ttl_us <= max_ttl_s * s_us;
-    return good ? static_cast<int32_t>((ttl_us + s_us - 1) / s_us) : 0;
+    const bool good = ttl_us >= us_per_s && ttl_us <= max_ttl_s * us_per_s;
+    return good ? static_cast<int32_t>((ttl_us + us_per_s - 1) / us_per_s) : 0;
 }
 
 AcquireRange decide_range(const LeaseRealm& realm, const LeaseMoment& moment,
@@ -107,7 +107,7 @@ GrantDecision decide_grant(const LeaseMoment& moment, bool any, int64_t free_fro
         return {any ? LeaseRefusal::all_leased : LeaseRefusal::in_use, 0, 0};
     }
     const int64_t start_us = whole_second(moment.now_us);
-    return {LeaseRefusal::none, start_us, start_us + length_s * s_us};
+    return {LeaseRefusal::none, start_us, start_us + length_s * us_per_s};
 }
 
 RenewDecision decide_renew(const LeaseRealm& realm, const LeaseMoment& moment,
@@ -120,7 +120,8 @@ RenewDecision decide_renew(const LeaseRealm& realm, const LeaseMoment& moment,
     // A holder that knows a later end shows that renewals are missing. It is believed for its own
     // node only, and for no longer than a lease that it may ask for.
     const int64_t this_second = whole_second(moment.now_us);
-    const int64_t most = this_second + (realm.max_ttl_s + (rests ? realm.max_skew_s : 0)) * s_us;
+    const int64_t most =
+        this_second + (realm.max_ttl_s + (rests ? realm.max_skew_s : 0)) * us_per_s;
     const int64_t known = std::min(whole_second(question.known_end_us), most);
     const bool claimed = question.has_known_end && known > question.free_from_us;
     const int64_t end_us = claimed ? known : question.free_from_us;
@@ -128,14 +129,15 @@ RenewDecision decide_renew(const LeaseRealm& realm, const LeaseMoment& moment,
         return {LeaseRefusal::ended, end_us, claimed};
     }
     // An old coordinator's clock may have been max_skew further, and the node given away.
-    const bool soon = end_us <= moment.now_us + realm.max_skew_s * s_us;
+    const bool soon = end_us <= moment.now_us + realm.max_skew_s * us_per_s;
     if (soon && rests) {
         return {LeaseRefusal::too_soon, 0, claimed};
     }
     if (soon && claimed) {
         return {LeaseRefusal::none, end_us, true};
     }
-    return {LeaseRefusal::none, std::max(end_us, this_second + question.length_s * s_us), claimed};
+    return {LeaseRefusal::none, std::max(end_us, this_second + question.length_s * us_per_s),
+            claimed};
 }
 
 RenewDecision decide_again(const LeaseRealm& realm, const LeaseMoment& moment, bool same,
@@ -155,7 +157,7 @@ ReleaseDecision decide_release(const LeaseRealm& realm, const LeaseMoment& momen
     }
     if (question.has_last && question.last_us >= question.end_us &&
         (moment.rest_until_us == 0 ||
-         question.last_us > moment.now_us + (realm.max_ttl_s + realm.max_skew_s) * s_us)) {
+         question.last_us > moment.now_us + (realm.max_ttl_s + realm.max_skew_s) * us_per_s)) {
         return {LeaseRefusal::outside, 0, 0, false};
     }
     // Whoever does not know the last stamp keeps the node until the end. A lease that was never
