@@ -15,7 +15,9 @@ namespace {
 constexpr int64_t longest_lead = 2 * second;
 
 struct Spent {
-    std::map<Oid, int64_t> first;     // moment of any id of a database, in this life
+    // Count of set-backs and moment of the lowest id of a database, in this life: nodes that made
+    // none begin there.
+    std::map<Oid, std::pair<uint64_t, int64_t>> first;
     int64_t skipped = INT64_MIN;      // a poll brought all nodes there
     std::map<uint32_t, int64_t> last; // of those of a node
 };
@@ -40,18 +42,19 @@ void nodes_in_step(const Id& id)
     const flakeid::Generator& g = id.generator;
     const int64_t us = word_start_us(g, id.word);
     Spent& of = spent[id.layout];
-    int64_t& first = of.first.try_emplace(MyDatabaseId, us).first->second;
-    first = std::min(first, us);
+    const std::pair counted{word_back(g.shape, id.word), us};
+    auto& first = of.first.try_emplace(MyDatabaseId, counted).first->second;
+    first = std::min(first, counted);
     // A raise lets nodes begin later than they ended, as does a file of the state that says more
     // than is known, reserved ids may still come, and named layouts may be in the way of a node.
     if (is_span(g) && world.chosen.find_first_of("rfAHVJ") == std::string::npos) {
         // What several layouts that count set-backs begin after, whatever the node.
         const int64_t least = word_start_us(
             g, word_of(g.shape, 0, clamp_tick(g.shape, tick_number(g.limits.least)), 0));
-        const int64_t begins = std::max({my_highest_wall, first, of.skipped, least});
+        const int64_t begins = std::max({my_highest_wall, of.skipped, least});
         for (uint32_t node = g.span.first; node <= g.span.last; node++) {
             const auto at = of.last.find(node);
-            const int64_t next = std::max(begins, at == of.last.end() ? 0 : at->second);
+            const int64_t next = std::max(begins, at == of.last.end() ? first.second : at->second);
             if (us > next + longest_lead + g.layout.tick_us) {
                 tell("node %u at %.6f s ahead, node %u could be %.6f s earlier", g.node,
                      static_cast<double>(us - my_highest_wall) / 1e6, node,
