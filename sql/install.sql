@@ -37,7 +37,7 @@ WHERE classid = 'pg_class'::regclass
              ELSE privilege <> 'USAGE' AND has_table_privilege('regress_flakeid_user', objid, privilege) END ORDER BY 1, 2;
 SET ROLE regress_flakeid_user;
 SELECT FROM flakeid.state;
-INSERT INTO flakeid.restored VALUES ('plain horizon', 1);
+INSERT INTO flakeid.restored VALUES ('plain horizon', 4000000000000000);
 SELECT flakeid.restore('plain horizon', 1);
 SELECT flakeid.state_now();
 SELECT flakeid.raise_horizon(now());

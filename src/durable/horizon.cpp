@@ -311,6 +311,12 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
     });
 }
 
+void horizon_restore_elsewhere(int64_t reach_us)
+{
+    const int64_t us = server_take_over(reach_us);
+    raise(us, [&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
+}
+
 bool horizon_remembered(Stamped* stamped)
 {
     Horizon* horizon = shared_horizon();

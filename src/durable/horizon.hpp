@@ -134,6 +134,10 @@ void horizon_raise(int64_t us);
 // Makes ids begin after `stamp`, which a dump carries.
 void horizon_restore(HorizonKind kind, Stamp stamp);
 
+// Makes ids begin past all that the server can have stamped which a dump comes from. It may have
+// made ids after the dump, up to `reach_us` ahead of the clock.
+void horizon_restore_elsewhere(int64_t reach_us);
+
 // Lowers a horizon that lies ahead of the clock, but not below what sessions may have stamped with
 // a right clock (server_stamped_us()), which a notice tells; false when there is nothing to lower.
 // What was stamped after it is forgotten, which is right when the nodes that make ids from now on

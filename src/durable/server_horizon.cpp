@@ -98,7 +98,8 @@ void load(ServerHorizon* server, bool used)
     }
     const Contents found = contents_of(records, facts);
     const bool missing = result == ENOENT && (used || disk_used());
-    const bool fresh = result == ENOENT && !missing;
+    // A standby may have missed that flakeid was used.
+    const bool fresh = result == ENOENT && !missing && GetWALInsertionTimeLine() == 1;
     const int64_t now_us = wall_us();
     const int64_t reach_us = std::max(reach_of_settings_us(), found.body.stamped.reach_us);
     const int64_t apart = found.own || fresh ? 0 : apart_us(now_us, reach_us);
@@ -126,7 +127,8 @@ void load(ServerHorizon* server, bool used)
     raise(&server->next, stamped);
     pg_write_barrier();
     uint32_t unloaded = 0;
-    if (pg_atomic_compare_exchange_u32(&server->loaded, &unloaded, 1) && apart != 0) {
+    const bool known = result == 0 || missing;
+    if (pg_atomic_compare_exchange_u32(&server->loaded, &unloaded, 1) && apart != 0 && known) {
         tell_of_copy(found, missing);
     }
 }
@@ -237,6 +239,14 @@ int64_t server_apart_us(int64_t reach_us)
 {
     ServerHorizon* server = loaded();
     return apart_us(read(&server->adopted_us), std::max(reach_us, reach_of_settings_us()));
+}
+
+int64_t server_take_over(int64_t reach_us)
+{
+    ServerHorizon* server = loaded();
+    const int64_t us = apart_us(wall_us(), std::max(reach_us, reach_of_settings_us()));
+    raise_to(&server->spared_until_us, number_of(us + extension_us));
+    return us;
 }
 
 int64_t server_spared_until_us()

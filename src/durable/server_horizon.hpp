@@ -33,7 +33,12 @@ Floors server_floors();
 // servers that stamped up to `reach_us` ahead of the clock.
 int64_t server_apart_us(int64_t reach_us);
 
-// Returns up to which moment a horizon may be extended at once; 0 where the same server goes on.
+// Returns the moment past which no other server has stamped, whose database goes on here from now
+// on, and which stamped up to `reach_us` ahead of the clock.
+int64_t server_take_over(int64_t reach_us);
+
+// Returns up to which moment a horizon may be extended at once; 0 where no other server's ids came
+// before those of this one.
 int64_t server_spared_until_us();
 
 // Returns how long the first id after a start may have to wait.

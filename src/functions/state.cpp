@@ -9,6 +9,7 @@
 #include "durable/lease_clock.hpp"
 #include "durable/fingerprints.hpp"
 #include "durable/server_horizon.hpp"
+#include "settings/settings.hpp"
 
 extern "C" {
 #include "catalog/pg_authid_d.h"
@@ -21,6 +22,7 @@ using namespace flakeid;
 
 namespace {
 
+constexpr char reach_name[] = "reach of server " INT64_FORMAT " " INT64_FORMAT;
 constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
 constexpr char hold_name[] = "lease hold";
@@ -39,6 +41,26 @@ bool is_key_name(const char* name, int* number)
     return false;
 }
 
+// Returns the name of what a dump says of the server that it comes from; another one has another.
+const char* reach_name_of(const Origin& origin)
+{
+    return psprintf(reach_name, origin.timeline, origin.life);
+}
+
+// True for the name of what any server's dump says of it.
+bool is_reach_name(const char* name)
+{
+    Origin origin{};
+    return sscanf(name, reach_name, &origin.timeline, &origin.life) == 2 &&
+           strcmp(name, reach_name_of(origin)) == 0;
+}
+
+// True for that of this server's own.
+bool is_of_this_server(const char* name)
+{
+    return strcmp(name, reach_name_of(server_origin(true))) == 0;
+}
+
 uint32_t fingerprint_argument(int64_t value)
 {
     if (value <= 0 || value > PG_UINT32_MAX) {
@@ -46,6 +68,15 @@ uint32_t fingerprint_argument(int64_t value)
                 errmsg("" INT64_FORMAT " is no fingerprint of a key", value));
     }
     return static_cast<uint32_t>(value);
+}
+
+int64_t reach_argument(int64_t value)
+{
+    if (value < least_reach_us || value > most_max_ahead_us) {
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                errmsg("" INT64_FORMAT " is no reach of a server", value));
+    }
+    return value;
 }
 
 Stamp stamp_argument(int64_t value, bool with_back)
@@ -56,6 +87,16 @@ Stamp stamp_argument(int64_t value, bool with_back)
                 errmsg("" INT64_FORMAT " is no horizon", value));
     }
     return stamp;
+}
+
+void warn_of_horizon(int64_t us)
+{
+    const char* until = moment_text(us);
+    ereport(WARNING, errmsg("the horizon of the dump is left out"),
+            errdetail("Ids that were made where the dump comes from may have been stamped until "
+                      "%s, and a superuser alone raises the horizon.",
+                      until),
+            errhint("SELECT flakeid.raise_horizon('%s');", until));
 }
 
 Datum durable_row(FunctionCallInfo fcinfo, const Durable& durable)
@@ -115,6 +156,7 @@ FLAKEID_FUNCTION(flakeid_dumped)
             tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
         }
     };
+    row(reach_name_of(durable.origin), std::max(durable.stamped.reach_us, least_reach_us));
     // Any layout may be another one where the dump is restored.
     row(plain_name, durable.stamped.latest_us);
     row(back_name, durable.stamped.stamp[back_horizon]);
@@ -140,7 +182,12 @@ FLAKEID_FUNCTION(flakeid_restore)
         MyBackendType == B_BG_WORKER) {
         return BoolGetDatum(true);
     }
-    if (strcmp(name, plain_name) == 0) {
+    if (is_reach_name(name)) {
+        const int64_t reach_us = reach_argument(value);
+        if (!is_of_this_server(name)) {
+            horizon_restore_elsewhere(reach_us);
+        }
+    } else if (strcmp(name, plain_name) == 0) {
         horizon_restore(plain_horizon, stamp_argument(value, false));
     } else if (strcmp(name, back_name) == 0) {
         horizon_restore(back_horizon, stamp_argument(value, true));
@@ -162,7 +209,7 @@ FLAKEID_FUNCTION(flakeid_restore)
 }
 
 // Before a row of a dump arrives: that of a role which may not also update the table is left out.
-// What it says of the horizon is told.
+// What the horizon lacks is told, unless the dump comes from this server, which knows it.
 FLAKEID_FUNCTION(flakeid_restore_denied)
 {
     if (!CALLED_AS_TRIGGER(fcinfo)) {
@@ -179,13 +226,15 @@ FLAKEID_FUNCTION(flakeid_restore_denied)
     const Datum name = heap_getattr(row, 1, columns, &null[0]);
     const Datum value = heap_getattr(row, 2, columns, &null[1]);
     const char* what = null[0] ? "" : TextDatumGetCString(name);
-    if (!null[1] && (strcmp(what, plain_name) == 0 || strcmp(what, back_name) == 0)) {
-        const char* until = moment_text(stamp_us(stamp_of_number(DatumGetInt64(value))));
-        ereport(WARNING, errmsg("the horizon of the dump is left out"),
-                errdetail("Ids that were made where the dump comes from may have been stamped "
-                          "until %s, and a superuser alone raises the horizon.",
-                          until),
-                errhint("SELECT flakeid.raise_horizon('%s');", until));
+    const int64_t number = null[1] ? 0 : DatumGetInt64(value);
+    const int64_t now_us = wall_us();
+    if (is_reach_name(what) && !is_of_this_server(what)) {
+        warn_of_horizon(apart_us(now_us, reach_argument(number)));
+    }
+    const int64_t us = stamp_us(stamp_of_number(number));
+    if ((strcmp(what, plain_name) == 0 || strcmp(what, back_name) == 0) &&
+        us > apart_us(now_us, settings.max_ahead_us)) {
+        warn_of_horizon(us); // no right clock led there
     }
     return static_cast<Datum>(0);
 }

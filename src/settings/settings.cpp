@@ -15,7 +15,7 @@ namespace {
 
 constexpr int default_max_ahead_ms = 5000;
 constexpr int min_max_ahead_ms = least_max_ahead_us / us_per_ms;
-constexpr int max_max_ahead_ms = 86400000;
+constexpr int max_max_ahead_ms = most_max_ahead_us / us_per_ms;
 constexpr int default_max_leap_s = 86400;
 constexpr int default_cache = 1;
 constexpr int max_cache = 1000000;

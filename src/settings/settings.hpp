@@ -23,6 +23,7 @@ struct Settings {
 
 // Any session may stamp so far ahead of the clock.
 constexpr int64_t least_max_ahead_us = us_per_s;
+constexpr int64_t most_max_ahead_us = 24 * 60 * 60 * us_per_s;
 
 extern Settings settings;
 

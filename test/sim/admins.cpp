@@ -143,4 +143,13 @@ void replace()
     }
 }
 
+void make_extension_anew()
+{
+    become_backend(most_backends - 1, 0, {});
+    load_library();
+    const flakeid::Durable anew = made_anew();
+    (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable = anew; });
+    end_backend();
+}
+
 } // namespace sim

@@ -10,7 +10,7 @@
 namespace sim {
 
 // How a server began a life.
-enum class Start { first, crash, fast, put_back, copied, promoted, starts };
+enum class Start { first, crash, fast, put_back, copied, promoted, restored, starts };
 extern const char* const start_names[];
 
 struct Life {
@@ -26,7 +26,8 @@ struct Life {
 // Another server may have gone on from the same files.
 constexpr bool took_a_place(Start how)
 {
-    return how == Start::put_back || how == Start::copied || how == Start::promoted;
+    return how == Start::put_back || how == Start::copied || how == Start::promoted ||
+           how == Start::restored;
 }
 
 // What a copy's or standby's clock may be behind (doc/guarantees.md).

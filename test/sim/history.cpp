@@ -10,7 +10,8 @@ const char* const start_names[] = {"the first start",
                                    "a fast restart",
                                    "a copy put back, files that did not change stay",
                                    "a copy that goes on elsewhere",
-                                   "a promotion"};
+                                   "a promotion",
+                                   "a dump that goes on elsewhere"};
 
 std::vector<Life> lives;
 std::vector<Transaction> transactions;

@@ -52,6 +52,7 @@ void raise(int64_t us);
 void raise_by_mistake();
 void repair(uint32_t max_node, bool none_kept);
 void replace();
+void make_extension_anew(); // of the first database
 // The transaction ends; it ended in an error.
 void raise_ends(bool committed);
 void repair_is_refused();

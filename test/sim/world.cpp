@@ -3,6 +3,7 @@
 #include "checkers.hpp"
 #include "clocks.hpp"
 #include "durable/durable.hpp"
+#include "durable/horizon.hpp"
 #include "durable/server_horizon.hpp"
 #include "sessions.hpp"
 
@@ -21,7 +22,7 @@ const std::vector<Feature> features = {
     {'S', "scaled layouts"},
     {'O', "ticks of a second"},
     {'C', "copies put back, files that did not change stay"},
-    {'M', "copies that go on elsewhere"},
+    {'M', "copies and dumps that go on elsewhere"},
     {'P', "promotions"},
     {'R', "roles with another max_ahead"},
     {'K', "clocks that are set back, stand still, leap"},
@@ -60,7 +61,7 @@ const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
     "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
     "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
-    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",
+    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",   "GPV",
 };
 
 std::vector<Directory> copies;
@@ -74,6 +75,7 @@ Reached fast_happened('F', "a fast restart");
 Reached twice_happened('T', "two crashes within a second");
 Reached put_back_happened('C', "a copy was put back");
 Reached copy_happened('M', "a copy went on elsewhere");
+Reached dump_happened('M', "a dump went on elsewhere");
 Reached promotion_happened('P', "a promotion");
 Reached layout_changed('L', "a layout changed over a restart");
 
@@ -113,6 +115,40 @@ void create_extension()
         s.base.databases[i].current = file.number;
     }
     end_backend();
+}
+
+const Directory* dumped;  // what pg_restore restores
+int restored_database = 0;
+
+// As CREATE EXTENSION and the rows of a dump make it.
+void restore_dump()
+{
+    become_backend(most_backends - 1, restored_database, {});
+    load_library();
+    const flakeid::Durable dump = durable_of(current_file(dumped->databases[restored_database]));
+    const flakeid::Origin here = flakeid::server_origin(false);
+    (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
+    if (!flakeid::same_origin(here, dump.origin)) {
+        flakeid::horizon_restore_elsewhere(dump.stamped.reach_us);
+    }
+    const int64_t* stamp = dump.stamped.stamp;
+    flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));
+    flakeid::horizon_restore(flakeid::back_horizon,
+                             flakeid::stamp_of_number(stamp[flakeid::back_horizon]));
+    end_backend();
+}
+
+// An administrator does that, and tries again where a disk fails.
+void run_alone(Server& s, const char* name, void (*body)())
+{
+    const int failing_writes = s.failing_writes;
+    s.failing_writes = 0;
+    Process& process = spawn(s, name, body, s.image, true_us);
+    while (process.alive) {
+        run(process);
+        true_us = std::max(true_us, std::min(process.wakes_at, true_us + second));
+    }
+    s.failing_writes = failing_writes;
 }
 
 // As initdb makes it.
@@ -172,9 +208,17 @@ void start(Start how, Directory directory)
         }
     }
     start_server(s, directory);
-    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted), clock %lld us "
+    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted, 6 restored), clock %lld us "
          "behind",
          static_cast<int64_t>(how), behind());
+    if (how == Start::restored) {
+        for (restored_database = 0; restored_database < s.database_count; restored_database++) {
+            run_alone(s, "pg_restore", restore_dump);
+        }
+    }
+    if (how == Start::promoted && world.has('V') && !world.has('Q') && chance.one_in(4)) {
+        run_alone(s, "DROP and CREATE EXTENSION", make_extension_anew);
+    }
     begin_sessions(s, chance.one_in(2) ? 0 : 20 * ms);
     if (chance.one_in(2)) {
         tell_everyone(s);
@@ -298,6 +342,30 @@ void step_use_copy()
     run_turns(chance.below(12));
 }
 
+void step_restore_dump()
+{
+    if (copies.empty()) {
+        return;
+    }
+    dump_happened();
+    Server& s = server();
+    const Directory dump = some_copy();
+    dumped = &dump;
+    Directory directory = fresh_directory(s);
+    directory.system = chance.next();
+    for (int i = 0; i < s.database_count; i++) {
+        flakeid::Durable durable{};
+        durable.format = flakeid::durable_format;
+        StateFile& file = directory.databases[i].files[0];
+        file.number = 1000 + static_cast<Oid>(i);
+        set_durable(file, durable);
+        directory.databases[i].current = file.number;
+    }
+    s.machine = ++next_machine;
+    start(Start::restored, directory);
+    run_turns(chance.below(12));
+}
+
 void step_reload()
 {
     Server& s = server();
@@ -346,6 +414,7 @@ const std::vector<StepKind> server_steps = {
     {"a copy is put back", 'C', 8, step_put_copy_back},
     {"a copy is taken", 'M', 15, step_take_copy},
     {"a copy is used", 'M', 8, step_use_copy},
+    {"a dump is restored elsewhere", 'M', 8, step_restore_dump},
     {"the clock is set back", 'K', 15, step_set_back},
     {"the clock leaps", 'K', 10, step_leap},
     {"the clock stands still, or goes", 'K', 6, step_stand_still},

@@ -12,7 +12,7 @@ const char* kind_of_lives(size_t first, size_t last)
     bool put_back = false, moved = false, modest = false, older_back = false, waits = false;
     for (size_t i = first + 1; i <= last; i++) {
         put_back = put_back || lives[i].how == Start::put_back;
-        moved = moved || lives[i].how == Start::copied || lives[i].how == Start::promoted;
+        moved = moved || (took_a_place(lives[i].how) && lives[i].how != Start::put_back);
         // Until it makes its first id, a server that took another's place may be corrected.
         waits = took_a_place(lives[i].how) || (waits && !lives[i - 1].made_ids);
         behind = std::max(behind, waits ? lives[i].behind : 0);
