@@ -86,7 +86,7 @@ SELECT name FROM pg_settings WHERE name LIKE 'flakeid.secret%';
 -- all else is for everyone
 SHOW flakeid.max_ahead;
 SELECT name, value, CASE source WHEN 'database' THEN 'default' ELSE source END AS source -- defaults.sql sets them so where the server differs
-    FROM flakeid.status WHERE name NOT LIKE 'flakeid.secret%' AND name NOT IN ('preloaded', 'settled mark', 'settled mark held back') ORDER BY name COLLATE "C";
+    FROM flakeid.status WHERE name NOT LIKE 'flakeid.secret%' AND name NOT IN ('preloaded', 'settled mark', 'settled mark held back', 'horizon', 'end of the layout') ORDER BY name COLLATE "C";
 RESET ROLE;
 -- Superusers may let others.
 GRANT SET ON PARAMETER flakeid.node TO regress_flakeid_user;

@@ -57,10 +57,21 @@ SET flakeid.layout = 'time:41:1ms node:8 back:1 sequence:12';
 SELECT value FROM flakeid.status WHERE name = 'set-backs left';
 RESET flakeid.layout;
 
+-- What ends, as moments: the layout, and the horizon, which lies past each id
+SELECT value LIKE until || ', in % days' AS said, until = end_date AS ends,
+        substring(value FROM 'in (.*) days')::int - extract(day FROM until - now()) IN (0, -1) AS days -- the clock goes on meanwhile
+    FROM flakeid.status AS s, flakeid.layouts AS l WHERE s.name = 'end of the layout' AND l.name = 'snowflake';
+SELECT flake_next() AS id \gset
+SELECT value LIKE until || ', %' AS said, until > flake_timestamp(:id) AS past_ids FROM flakeid.status WHERE name = 'horizon';
+SET flakeid.layout = 'time:62:1s sequence:1';
+SELECT value LIKE 'infinity, in % days' AS said, until FROM flakeid.status WHERE name = 'end of the layout';
+RESET flakeid.layout;
+SELECT count(*) AS others FROM flakeid.status WHERE until IS NOT NULL AND name NOT IN ('end of the layout', 'horizon');
+
 -- Counters begin anew with a reset (other sessions of a server may count at once).
 BEGIN;
 SELECT flake_next() IS NOT NULL AS made FROM generate_series(1, 3);
-SELECT issued > 0 AS counted FROM flakeid.stats;
+SELECT issued > 0 AS counted, generators > 0 AND generators < max_generators AS room FROM flakeid.stats;
 SELECT flakeid.stats_reset();
 SELECT stats_reset BETWEEN now() AND clock_timestamp() AS just_now FROM flakeid.stats;
 COMMIT;

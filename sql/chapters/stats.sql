@@ -3,7 +3,8 @@
 CREATE FUNCTION flakeid.stats_now(OUT issued int8, OUT ahead_now interval, OUT ahead_max interval,
         OUT waits int8, OUT wait_time interval, OUT set_backs int8, OUT set_back_max interval,
         OUT extensions int8, OUT stats_reset timestamptz,
-        OUT lease_grants int8, OUT lease_renewals int8, OUT lease_failures int8)
+        OUT lease_grants int8, OUT lease_renewals int8, OUT lease_failures int8,
+        OUT generators int8, OUT max_generators int8)
     AS 'MODULE_PATHNAME', 'flakeid_stats_now' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION flakeid.stats_now() IS 'internal: the row of view flakeid.stats';
 
@@ -21,6 +22,8 @@ COMMENT ON COLUMN flakeid.stats.stats_reset IS 'since when the counters count';
 COMMENT ON COLUMN flakeid.stats.lease_grants IS 'leases that the coordinator gave';
 COMMENT ON COLUMN flakeid.stats.lease_renewals IS 'renewals of leases';
 COMMENT ON COLUMN flakeid.stats.lease_failures IS 'attempts at either that failed';
+COMMENT ON COLUMN flakeid.stats.generators IS 'of layouts and nodes, in use since the start';
+COMMENT ON COLUMN flakeid.stats.max_generators IS 'how many a server has room for';
 
 CREATE FUNCTION flakeid.stats_reset() RETURNS void
     AS 'MODULE_PATHNAME', 'flakeid_stats_reset' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;

@@ -1,11 +1,11 @@
 -- The settings in effect, and what follows from them
 
-CREATE FUNCTION flakeid.status_now(OUT name text, OUT value text, OUT source text) RETURNS SETOF record
+CREATE FUNCTION flakeid.status_now(OUT name text, OUT value text, OUT source text, OUT until timestamptz) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'flakeid_status_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.status_now() IS 'internal: what follows from the settings and transactions';
 
 CREATE VIEW flakeid.status AS
-    SELECT name, value, source FROM flakeid.status_now()
+    SELECT name, value, source, until FROM flakeid.status_now()
     UNION ALL
     SELECT 'settled mark held back',
            (SELECT CASE WHEN pg_catalog.bool_or(true)
@@ -14,13 +14,14 @@ CREATE VIEW flakeid.status AS
                                                             ELSE pg_catalog.format('process %s', u.pid) END, ', '))
                    ELSE 'no' END
             FROM flakeid.unsettled_now() AS u),
-           'follows from the transactions'
+           'follows from the transactions', NULL
     UNION ALL
     SELECT name, pg_catalog.current_setting(name),
-           pg_catalog.concat_ws(' ', source, sourcefile OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) sourceline)
+           pg_catalog.concat_ws(' ', source, sourcefile OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) sourceline), NULL
     FROM pg_catalog.pg_settings
     WHERE pg_catalog.starts_with(name, 'flakeid.');
 COMMENT ON VIEW flakeid.status IS 'settings in effect in this session, and what follows from them';
 COMMENT ON COLUMN flakeid.status.name IS 'of a setting, or of what follows';
 COMMENT ON COLUMN flakeid.status.value IS 'what is in effect';
 COMMENT ON COLUMN flakeid.status.source IS 'where a setting came from, with file and line';
+COMMENT ON COLUMN flakeid.status.until IS 'the moment that ends it: of a lease, the horizon, the layout';

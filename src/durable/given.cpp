@@ -59,8 +59,11 @@ const char* given_node(int64_t given)
                 given_source(given) == static_cast<int64_t>(NodeSource::file)
                     ? errhint("If no other server has the number of that file now, set "
                               "flakeid.node to the file again.")
-                    : errhint("If no other server has that node now: LOAD 'flakeid'; ALTER SYSTEM "
-                              "SET flakeid.node = '%s'; SELECT pg_reload_conf();",
+                    : errhint("%s LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = '%s'; SELECT "
+                              "pg_reload_conf();",
+                              (given & with_coordinator) != 0
+                                  ? "Set flakeid.coordinator as it was, and then:"
+                                  : "If no other server has that node now:",
                               node));
     }
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -23,6 +23,8 @@ Datum length(Counter counter)
 FLAKEID_FUNCTION(flakeid_stats_now)
 {
     stats_add_up();
+    uint32_t generators;
+    taken_slots(&generators);
     Datum values[] = {
         number(Counter::issued),
         interval_datum(std::max<int64_t>(0, furthest_ahead_us(wall_us()))),
@@ -36,6 +38,8 @@ FLAKEID_FUNCTION(flakeid_stats_now)
         number(Counter::lease_grants),
         number(Counter::lease_renewals),
         number(Counter::lease_failures),
+        Int64GetDatum(generators),
+        Int64GetDatum(max_slots),
     };
     return row_datum(fcinfo, values);
 }

@@ -1,6 +1,8 @@
 // The settings in effect, and what follows from them: what stands behind the view flakeid.status.
 #include "server/clock.hpp"
 #include "server/messages.hpp"
+#include "durable/durable.hpp"
+#include "durable/fingerprints.hpp"
 #include "functions/row.hpp"
 #include "functions/settled.hpp"
 #include "generator/draw.hpp"
@@ -47,12 +49,18 @@ uint32_t usable_nodes(const Layout& layout, const NodeSpan& span)
 
 constexpr char follows[] = "follows from the settings";
 
+// `until_us`: the moment that ends what the row tells of; 0: none does.
 void add_row(ReturnSetInfo* result, const char* name, const char* value,
-             const char* source = follows)
+             const char* source = follows, int64_t until_us = 0)
 {
+    TimestampTz until = DT_NOEND;
+    const bool ends = until_us != 0;
+    if (ends && !to_timestamptz(until_us, &until)) {
+        until = DT_NOEND;
+    }
     Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(value),
-                      CStringGetTextDatum(source)};
-    bool nulls[lengthof(values)] = {};
+                      CStringGetTextDatum(source), TimestampTzGetDatum(until)};
+    bool nulls[lengthof(values)] = {false, false, false, !ends};
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
@@ -111,6 +119,58 @@ const char* set_backs_left()
     return psprintf(UINT64_FORMAT, g.shape.max_back - counted);
 }
 
+// The moment after which no id of this database was ever stamped.
+int64_t horizon_us()
+{
+    Durable durable;
+    if (!durable_look(&durable) || durable.lost != 0) {
+        throw_state_lost(durable.format);
+    }
+    const Stamp back = stamp_of_number(durable.stamped.stamp[back_horizon]);
+    return std::max(durable.stamped.latest_us, stamp_us(back));
+}
+
+void add_horizon(ReturnSetInfo* result)
+{
+    int64_t us = 0;
+    const char* said = said_or_error("unknown", [&] {
+        us = horizon_us();
+        const int64_t ahead_us = us - wall_us();
+        return ahead_us > 0
+                   ? psprintf("%s, %s ahead of the clock", moment_text(us), duration_text(ahead_us))
+                   : psprintf("%s, which is past", moment_text(us));
+    });
+    add_row(result, "horizon", said, "follows from ids", us);
+}
+
+void add_end_of_layout(ReturnSetInfo* result, const Layout& layout)
+{
+    const int64_t end = end_us(layout);
+    const int64_t days = (end - wall_us()) / (86400 * us_per_s);
+    add_row(result, "end of the layout",
+            days < 0 ? moment_text(end)
+                     : psprintf("%s, in " INT64_FORMAT " days", moment_text(end), days),
+            follows, end);
+}
+
+// Where the secret comes from, or why a new session could not read it. What this one has read, it
+// keeps.
+const char* secret_or_error()
+{
+    const SecretSource source = secret_source();
+    if (source == SecretSource::none || source == SecretSource::not_honoured) {
+        return words_of(source);
+    }
+    ExpandedSecret before = expanded_secret;
+    const char* said = said_or_error("cannot be read", [&] {
+        load_secret(secret_used);
+        return words_of(source);
+    });
+    expanded_secret = before;
+    wipe(&before, sizeof before);
+    return said;
+}
+
 const char* how_it_answers(const CoordinatorReport& report)
 {
     const char* last = report.answered_us == 0
@@ -151,7 +211,8 @@ void add_leases(ReturnSetInfo* result)
             const bool numbered = lease.end_us != 0 || lease.wanted != any_node;
             add_row(result,
                     numbered ? psprintf("lease of node %u", lease.node) : "lease of any node",
-                    how_it_is_held(lease));
+                    how_it_is_held(lease), follows,
+                    lease.end_us != 0 ? lease.end_us : lease.last_end_us);
         }
     }
 }
@@ -168,7 +229,7 @@ FLAKEID_FUNCTION(flakeid_status_now)
     NodeSpan span = configured_span(layout);
     const int64_t rate = ids_per_second(layout);
     row("layout", layout_text(layout));
-    row("end of the layout", moment_text(end_us(layout)));
+    add_end_of_layout(result, layout);
     row("ids per second and node", psprintf(INT64_FORMAT, rate));
     if (span.problem != nullptr) {
         row("node", span.problem);
@@ -194,7 +255,8 @@ FLAKEID_FUNCTION(flakeid_status_now)
     if (has_coordinator()) {
         add_leases(result);
     }
-    row("secret", words_of(secret_source()));
+    add_horizon(result);
+    row("secret", secret_or_error());
     row("preloaded", shared_preloaded() ? "yes" : "no");
     add_row(
         result, "settled mark",

@@ -71,6 +71,15 @@ is($node->safe_psql('postgres', "SET flakeid.secret_file = '$good';
 		flake_decrypt(flake_next('randflake')) >> 34 > 0"),
 	't|t', 'the whole layout uses it');
 
+# flakeid.status tells what a new session would meet, and takes nothing from one that has read the secret.
+write_file("$dir/gone", $known[3]{secret});
+my $reader = $node->background_psql('postgres');
+$reader->query_safe("SET flakeid.secret_file = '$dir/gone'; SELECT flake_encrypt(5)");
+unlink "$dir/gone";
+is($reader->query_safe(q{SELECT value FROM flakeid.status WHERE name = 'secret'}), 'cannot be read: could not open the secret file: No such file or directory', 'flakeid.status says that a secret is gone');
+is($reader->query_safe("SELECT flake_encrypt($known[3]{raw})"), $known[3]{id}, 'and the session keeps what it has read');
+$reader->quit;
+
 # Everything wrong with a file, each in a session that has used a good one before
 my $the_wrong = "The file is \"$dir/wrong\".";
 sub wrong { my ($text) = @_; return "F0000: the secret file does not hold a secret\ndetail: $text $the_wrong\n$hint_form" }

@@ -62,6 +62,7 @@ $server->safe_psql('postgres', q{CALL flakeid.partition('event', '1 month', 3)})
 my %of;
 $of{$_} = [ look($server, $_, 1) ] for grep { !/settled|realm/ } sort keys %$queries;
 cmp_ok($of{flakeid_stats}[0]{issued}, '>=', 10, 'ids are counted');
+is("$of{flakeid_stats}[0]{generators} $of{flakeid_stats}[0]{max_generators}", '1 8192', 'one layout and node');
 is($of{flakeid_generator}[0]{ready}, 1, 'the server makes ids');
 cmp_ok($of{flakeid_generator}[0]{layout_left_seconds}, '>', 365 * 86400, 'the layout has years left');
 cmp_ok(abs($of{flakeid_horizon}[0]{ahead_seconds}), '<', 86400, 'the horizon lies near');
@@ -85,12 +86,24 @@ $session->quit;
 # What goes wrong shows.
 $server->safe_psql('postgres', q{SELECT flakeid.raise_horizon(now() + interval '1 d')});
 cmp_ok((rows($server, 'flakeid_horizon'))[0]{ahead_seconds}, '>', 80000, 'a horizon far ahead');
+like($server->safe_psql('postgres', q{SELECT value FROM flakeid.status WHERE name = 'horizon'}), qr/^\d{4}-.*, \d+\.\d+ s ahead of the clock$/, 'which flakeid.status tells');
 is((rows($server, 'flakeid_generator'))[0]{ready}, 0, 'an error of flake_next()');
 $server->safe_psql('postgres', 'SELECT flakeid.repair_horizon(none_kept => true)');
 $coordinator->stop;
 ok(wait_until(sub { (rows($server, 'flakeid_coordinator'))[0]{away_seconds} > 0 }), 'a coordinator that is away');
 ok(wait_until(sub { (rows($server, 'flakeid_lease'))[0]{left_seconds} <= 0 }), 'a lease that ended');
 $server->stop;
+
+# A secret that is there, and one that is not
+my $secret = server('secret');
+$secret->safe_psql('postgres', 'CREATE ROLE exporter LOGIN IN ROLE pg_monitor');
+for (0, 1)
+{
+	$secret->safe_psql('postgres', "ALTER DATABASE postgres SET flakeid.secret_file = '" . $secret->basedir . "/secret'");
+	write_file($secret->basedir . '/secret', '9f86d081884c7d659a2feaa0c55ad015') if $_;
+	is((rows($secret, 'flakeid_generator'))[0]{ready}, $_, $_ ? 'with its secret' : 'a secret that cannot be read');
+}
+$secret->stop;
 
 # A server without leases, and what a layout without an end says
 my $alone = server('alone');

@@ -22,7 +22,7 @@ is(error_of($server), '', 'an id');
 my $moment = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/;
 like(status('coordinator'), qr/^answered last at $moment/, 'the coordinator answered');
 like(status('lease of node 5'), qr/^until $moment/, 'the lease has an end');
-cmp_ok($server->safe_psql('postgres', q{SELECT extract(epoch FROM substr(value, 7)::timestamptz) FROM flakeid.status WHERE name = 'lease of node 5'}),
+cmp_ok($server->safe_psql('postgres', q{SELECT extract(epoch FROM until) FROM flakeid.status WHERE name = 'lease of node 5'}),
 	'<=', $coordinator->safe_psql('postgres', 'SELECT extract(epoch FROM max(lease_end)) FROM flakeid.leases WHERE node = 5'), 'no later than the coordinator says');
 is(counted('lease_grants || chr(32) || lease_failures'), '1 0', 'one lease was granted');
 ok(wait_until(sub { counted('lease_renewals') >= 2 }), 'it is renewed');
@@ -62,7 +62,7 @@ unlike(status('last error of leases', extra_params => [ '-U', 'ordinary' ]), qr/
 # The coordinator goes away: one line at the first failure, and since when.
 $server->append_conf('postgresql.conf', "flakeid.lease_ttl = 1h\n");
 $server->reload;
-ok(wait_until(sub { $server->safe_psql('postgres', q{SELECT substr(value, 7)::timestamptz > now() + interval '30 min' FROM flakeid.status WHERE name = 'lease of node 5'}) eq 't' }),
+ok(wait_until(sub { $server->safe_psql('postgres', q{SELECT until > now() + interval '30 min' FROM flakeid.status WHERE name = 'lease of node 5'}) eq 't' }),
 	'a lease for long');
 my $failures = counted('lease_failures');
 $coordinator->stop;
