@@ -44,7 +44,7 @@ introduce() {  # ROOT SUITE...
 enter() {  # ROOT COMMAND...
     unshare --mount --pid --fork --kill-child sh -euc '
         root=$1; shift
-        if [ -n "$UPPER" ]; then
+        if [ -n "${UPPER:-}" ]; then
             mkdir -p "$UPPER/files" "$UPPER/work" "$UPPER/root"
             mount -t overlay flakeid -o "lowerdir=$root,upperdir=$UPPER/files,workdir=$UPPER/work" "$UPPER/root"
             root=$UPPER/root
