@@ -20,6 +20,6 @@ return sub {
 		$svg->text($x, $y, $what, bold => 1);
 		$svg->bars($x, $y + 10, 150, map { [ ('id, created_at', 'id alone')[$_], $values[$_] / max(@values), $values[$_], ('grey', 'blue')[$_] ] } 0, 1);
 	}
-	$svg->text(360, 358, $head->[0], anchor => 'middle', size => 'small');
+	$svg->text(360, 358, $head->[0] =~ s/(?<=\d)(?=(?:\d{3})+ rows)/,/gr, anchor => 'middle', size => 'small');
 	return $svg;
 };

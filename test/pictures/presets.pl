@@ -10,6 +10,7 @@ return sub {
 	my ($left, $step, $row) = (136, 9, 34);
 	my $svg = Svg->new(720, 50 + $row * @presets, 'The bits of every preset');
 	$svg->legend($left, 26, [ blue => 'time' ], [ orange => 'node' ], [ green => 'sequence' ], [ purple => 'set-backs of the clock' ], [ grey => 'not used' ]);
+	$svg->text(712, 26, 'numbers: bits', anchor => 'end', size => 'small');
 	for my $i (0 .. $#presets)
 	{
 		my ($name, $layout, $enciphered) = @{ $presets[$i] };
