@@ -11,7 +11,7 @@ use Test::More;
 
 #
 # What the host says. A library loaded before the C library answers for it, from a file: the name,
-# then interfaces as address, or as -address when it is down.
+# then interfaces as address, or as -address when it is down. While there is a file FILE.user, the user is another one.
 #
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $host = "$dir/host";
@@ -23,6 +23,7 @@ write_file("$dir/host.c", <<'C', 0644);
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int gethostname(char *name, size_t size)
@@ -65,6 +66,13 @@ int getifaddrs(struct ifaddrs **list)
 void freeifaddrs(struct ifaddrs *list)
 {
 	(void) list;
+}
+
+uid_t geteuid(void)
+{
+	char file[1024];
+	snprintf(file, sizeof file, "%s.user", getenv("FLAKE_TEST_HOST"));
+	return syscall(SYS_geteuid) + (access(file, F_OK) == 0);
 }
 C
 system_or_bail('gcc', '-shared', '-fPIC', '-o', "$dir/host.so", "$dir/host.c");
@@ -151,7 +159,13 @@ is(node_of('db-1', "file:$file"), qq{$no_file "$file" cannot be opened: No such 
 is(node_of('db-1', "file:$dir"), qq{$no_file "$dir" is not a regular file.\n$put}, 'a directory');
 symlink '/proc/sys/kernel/cap_last_cap', $file;
 is(node_of('db-1', "file:$file"), slurp_file($file) =~ s/\s//r, 'a link to a file of root, as in a volume of Kubernetes');
+write_file("$host.user", '', 0644);
+is(node_of('db-1', "file:$file"), slurp_file($file) =~ s/\s//r, 'whoever the server runs as');
 unlink $file;
+is(of_file("9\n"), qq{$no_file "$file" belongs to neither the user that runs the server nor root.\n}
+	. 'hint: Whoever writes there decides which ids this server makes: have the file belong to one of the two.', 'a file of another user');
+unlink "$host.user";
+is(of_file("9\n"), 9, 'a file of the user that runs the server');
 like(refusal($node, "LOAD 'flakeid'; SET flakeid.node = 'file:number'"), qr/^22023: .*\ndetail: The file of flakeid.node must have an absolute path\./, 'a path that is not absolute');
 
 # It is read anew at a reload.
