@@ -1,4 +1,5 @@
 import asyncio
+import io
 
 import asyncpg
 
@@ -11,6 +12,8 @@ async def main():
     first = await asyncpg.connect()
     await first.execute("CREATE EXTENSION flakeid")
     await first.execute("CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])")
+    await first.execute("CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text, near flake_sealed[])")
+    await first.execute("CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)")
 
     # What happens without the file: a str comes back, and bigint's operators refuse it as a parameter.
     text = await first.fetchval("INSERT INTO orders (item) VALUES ('text') RETURNING id")
@@ -69,6 +72,19 @@ async def main():
         by_id = await connection.prepare("SELECT item FROM orders WHERE id = $1")
         for i in ids[:10]:
             assert (await by_id.fetchval(i)).startswith("item ")
+
+        # Sealed ids are texts, and a text that is none is no row.
+        rows = await connection.fetch("INSERT INTO tickets (item) SELECT unnest($1::text[]) RETURNING id", ["tea", "pen"])
+        tickets = [row["id"] for row in rows]
+        assert all(len(ticket) == 13 for ticket in tickets)
+        assert await connection.fetchval("SELECT item FROM tickets WHERE id = $1", tickets[0]) == "tea"
+        assert await connection.fetchval("SELECT array_agg(id ORDER BY id) FROM tickets WHERE id = ANY($1)", tickets) == tickets
+        near = [tickets[1], None]
+        assert await connection.fetchval("UPDATE tickets SET near = $1 WHERE id = $2 RETURNING near", near, tickets[0]) == near
+        assert await connection.fetchval("SELECT id FROM tickets WHERE id = flake_sealed_or_null($1)", "favicon.ico") is None
+        # copy_records_to_table is binary, where a sealed id is no text.
+        await connection.copy_to_table("replies", source=io.BytesIO("\n".join(tickets).encode()), columns=["ticket_id"])
+        assert await connection.fetchval("SELECT array_agg(ticket_id ORDER BY id) FROM replies") == tickets
     await pool.close()
     await first.close()
 

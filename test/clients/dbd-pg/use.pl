@@ -71,5 +71,16 @@ for my $prepare (0, 1)
 	$db->pg_putcopydata("$_\tcopied\n") for @block;
 	$db->pg_putcopyend;
 	check($db->selectcol_arrayref("SELECT id FROM orders WHERE item = 'copied' ORDER BY id"), \@block);
+
+	# Sealed ids are texts, and a text that is none is no row.
+	$db->do('DROP TABLE IF EXISTS replies, tickets');
+	$db->do('CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text)');
+	$db->do('CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)');
+	my @tickets = map { scalar $db->selectrow_array('INSERT INTO tickets (item) VALUES (?) RETURNING id', undef, $_) } qw(tea pen);
+	check([ grep { /^[0-9a-v]{13}$/ } @tickets ], \@tickets);
+	check($db->selectrow_array('INSERT INTO replies (ticket_id) VALUES (?) RETURNING ticket_id', undef, $tickets[0]), $tickets[0]);
+	check($db->selectcol_arrayref('SELECT id FROM tickets WHERE id = ANY (?) ORDER BY id', undef, \@tickets), \@tickets);
+	check($db->selectcol_arrayref('SELECT item FROM tickets WHERE id = flake_sealed_or_null(?)', undef, $_), []) for 'favicon.ico', '', '0000000000000';
+	check($db->selectrow_array('SELECT item FROM tickets WHERE id = flake_sealed_or_null(?)', undef, $tickets[1]), 'pen');
 	$db->disconnect;
 }

@@ -13,12 +13,29 @@ public class FlakeSequence extends Sequence {
         super(name, preallocation);
     }
 
+    /** Sealed ids. Everybody may seal what flake_next() itself gives, and nothing else. */
+    public static class Sealed extends FlakeSequence {
+        public Sealed(String name, int preallocation) {
+            super(name, preallocation);
+        }
+
+        @Override
+        protected String query(int n) {
+            return "SELECT flake_next()::flake_sealed::text AS id FROM generate_series(1, " + n + ")";
+        }
+    }
+
     /** Named in persistence.xml. */
     public static class Customizer implements SessionCustomizer {
         @Override
         public void customize(Session session) {
             session.getLogin().addSequence(new FlakeSequence("flake", 50));
+            session.getLogin().addSequence(new Sealed("flake_sealed", 50));
         }
+    }
+
+    protected String query(int n) {
+        return "SELECT flake_next_many(" + n + ")::bigint AS id";
     }
 
     @Override
@@ -43,7 +60,7 @@ public class FlakeSequence extends Sequence {
 
     @Override
     public Vector<?> getGeneratedVector(Accessor accessor, AbstractSession session, String name, int n) {
-        DataReadQuery query = new DataReadQuery("SELECT flake_next_many(" + n + ")::bigint AS id");
+        DataReadQuery query = new DataReadQuery(query(n));
         query.setAccessor(accessor);
         Vector<Object> ids = new Vector<>();
         for (Object row : (Vector<?>) session.executeQuery(query)) ids.add(((Record) row).get("id"));

@@ -40,10 +40,12 @@ class Use {
                 if (made == null) made = columns(statement);
                 check(columns(statement), made);
             }
-            check(made, "lines.id flake, lines.order_id flake, orders.id flake, orders.item character varying");
+            check(made, "lines.id flake, lines.order_id flake, orders.id flake, orders.item character varying, "
+                    + "replies.id flake_sealed, replies.ticket_id flake_sealed, tickets.id flake_sealed, tickets.item character varying");
 
             EntityManagerFactory factory = factory("none");
             use(factory, statement);
+            useSealed(factory);
             factory.close();
         }
     }
@@ -104,5 +106,33 @@ class Use {
             row.next();
             check(row.getInt(1), 81 + 160);
         }
+    }
+
+    /** Sealed ids are texts, and a text that is none is no row. */
+    static void useSealed(EntityManagerFactory factory) {
+        EntityManager manager = factory.createEntityManager();
+        manager.getTransaction().begin();
+        List<Ticket> tickets = new ArrayList<>();
+        for (int i = 0; i < 80; i++) {
+            Ticket ticket = new Ticket("item " + i);
+            manager.persist(ticket);
+            manager.persist(new Reply(ticket));
+            tickets.add(ticket);
+        }
+        manager.getTransaction().commit();
+        manager.close();
+        List<String> ids = tickets.stream().map(ticket -> ticket.id).toList();
+        check(ids.get(0).matches("[0-9a-v]{13}"), true);
+
+        factory.getCache().evictAll();
+        manager = factory.createEntityManager();
+        check(manager.find(Ticket.class, ids.get(6)).item, "item 6");
+        check(manager.createQuery("select t from Ticket t where t.id in :ids").setParameter("ids", ids).getResultList().size(), 80);
+        check(manager.createQuery("select r from Reply r where r.ticket.id = :id", Reply.class)
+                .setParameter("id", ids.get(6)).getSingleResult().ticket.item, "item 6");
+        for (String text : List.of("favicon.ico", "", ids.get(7)))
+            check(manager.createQuery("select t from Ticket t where t.id = function('flake_sealed_or_null', :text)")
+                    .setParameter("text", text).getResultList().size(), text.equals(ids.get(7)) ? 1 : 0);
+        manager.close();
     }
 }

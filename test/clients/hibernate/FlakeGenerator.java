@@ -14,8 +14,17 @@ import org.hibernate.type.Type;
 
 /** Ids of flake_next_many(), so many in one round trip; parameter "block" says how many. */
 public class FlakeGenerator implements IdentifierGenerator, Configurable {
-    private final Queue<Long> ids = new ArrayDeque<>();
+    private final Queue<Serializable> ids = new ArrayDeque<>();
+    private final String query;
     private int block;
+
+    public FlakeGenerator() {
+        this("SELECT flake_next_many(?)");
+    }
+
+    protected FlakeGenerator(String query) {
+        this.query = query;
+    }
 
     @Override
     public void configure(Type type, Properties parameters, Dialect dialect) {
@@ -28,14 +37,18 @@ public class FlakeGenerator implements IdentifierGenerator, Configurable {
         return ids.remove();
     }
 
+    protected Serializable read(ResultSet rows) throws SQLException {
+        return rows.getLong(1);
+    }
+
     private void fetch(SessionImplementor session) {
-        try (PreparedStatement select = session.connection().prepareStatement("SELECT flake_next_many(?)")) {
+        try (PreparedStatement select = session.connection().prepareStatement(query)) {
             select.setInt(1, block);
             try (ResultSet rows = select.executeQuery()) {
-                while (rows.next()) ids.add(rows.getLong(1));
+                while (rows.next()) ids.add(read(rows));
             }
         } catch (SQLException e) {
-            throw new HibernateException("no ids from flake_next_many()", e);
+            throw new HibernateException("no ids from " + query, e);
         }
     }
 }

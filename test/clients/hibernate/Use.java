@@ -27,7 +27,9 @@ class Use {
                 .setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect")
                 .setProperty("hibernate.jdbc.batch_size", "50")
                 .addAnnotatedClass(Order.class)
-                .addAnnotatedClass(Line.class);
+                .addAnnotatedClass(Line.class)
+                .addAnnotatedClass(Ticket.class)
+                .addAnnotatedClass(Reply.class);
     }
 
     static String[] difference(Connection connection) throws Exception {
@@ -47,7 +49,7 @@ class Use {
                 for (String change : difference(connection)) statement.execute(change);
                 check(difference(connection).length, 0);
                 new SchemaValidator(configuration()).validate();
-                check(tables(connection), "lines orders");
+                check(tables(connection), "lines orders replies tickets");
                 if (round == 0) {
                     new SchemaExport(configuration(), connection).drop(false, true);
                     check(tables(connection), "");
@@ -56,6 +58,7 @@ class Use {
 
             SessionFactory factory = configuration().buildSessionFactory();
             use(factory, statement);
+            useSealed(factory);
             factory.close();
         }
     }
@@ -114,5 +117,33 @@ class Use {
             row.next();
             check(row.getInt(1), 81 + 160);
         }
+    }
+
+    /** Sealed ids are texts, and a text that is none is no row. */
+    static void useSealed(SessionFactory factory) throws Exception {
+        Session session = factory.openSession();
+        session.beginTransaction();
+        List<Ticket> tickets = new ArrayList<>();
+        for (int i = 0; i < 80; i++) {
+            Ticket ticket = new Ticket("item " + i);
+            session.save(ticket);
+            session.save(new Reply(ticket));
+            tickets.add(ticket);
+        }
+        session.getTransaction().commit();
+        session.close();
+        List<String> ids = tickets.stream().map(ticket -> ticket.id).toList();
+        check(ids.get(0).matches("[0-9a-v]{13}"), true);
+
+        session = factory.openSession();
+        check(session.createQuery("select id from Ticket order by id").list(), ids);
+        check(((Ticket) session.get(Ticket.class, ids.get(6))).item, "item 6");
+        check(session.createQuery("from Ticket where id in (:ids)").setParameterList("ids", ids).list().size(), 80);
+        Reply reply = (Reply) session.createQuery("from Reply where ticket.id = :id").setParameter("id", ids.get(6)).uniqueResult();
+        check(reply.ticket.item, "item 6");
+        for (String text : List.of("favicon.ico", "", ids.get(7)))
+            check(session.createQuery("from Ticket where id = flake_sealed_or_null(:text)").setParameter("text", text).list().size(),
+                    text.equals(ids.get(7)) ? 1 : 0);
+        session.close();
     }
 }

@@ -109,6 +109,10 @@ class Use {
                 statement.execute("DROP TABLE IF EXISTS orders");
                 statement.execute("CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])");
                 use(connection, statement);
+                statement.execute("DROP TABLE IF EXISTS replies, tickets");
+                statement.execute("CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text)");
+                statement.execute("CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)");
+                useSealed(connection);
             }
         }
     }
@@ -211,5 +215,25 @@ class Use {
                 .copyIn("COPY orders (id, item) FROM STDIN (FORMAT binary)", new ByteArrayInputStream(bytes.toByteArray()));
         check(copied, 49L);
         check(countAny(connection, block), 50);
+    }
+
+    static String one(Connection connection, String sql, Object value) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(sql)) {
+            if (value instanceof Array array) select.setArray(1, array);
+            else select.setString(1, (String) value);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? row.getString(1) : null;
+            }
+        }
+    }
+
+    /** Sealed ids are texts, and a text that is none is no row. */
+    static void useSealed(Connection connection) throws SQLException {
+        String id = one(connection, "INSERT INTO tickets (item) VALUES (?) RETURNING id", "tea");
+        check(id.matches("[0-9a-v]{13}"), true);
+        check(one(connection, "INSERT INTO replies (ticket_id) VALUES (?) RETURNING ticket_id", id), id);
+        check(one(connection, "SELECT id FROM tickets WHERE id = ANY (?)", connection.createArrayOf("text", new String[] {id})), id);
+        check(one(connection, "SELECT item FROM tickets WHERE id = flake_sealed_or_null(?)", id), "tea");
+        check(one(connection, "SELECT item FROM tickets WHERE id = flake_sealed_or_null(?)", "favicon.ico") == null, true);
     }
 }

@@ -1,4 +1,4 @@
-/* Type flake in libpq, in binary: eight bytes, the highest first, as bigint. An id is an int64_t. */
+/* Types flake and flake_sealed in libpq, in binary. An id is an int64_t: eight bytes, the highest first, as bigint. A sealed id is a text. */
 #ifndef FLAKE_H
 #define FLAKE_H
 
@@ -22,6 +22,23 @@ static inline int64_t flake_from_wire(const char *value)
 
 	memcpy(&bits, value, sizeof bits);
 	return (int64_t) be64toh(bits);
+}
+
+/* Thirteen digits, one before them where the key has a number, and a zero */
+#define FLAKE_SEALED_SIZE 15
+
+/* Writes the text of a sealed id that PQgetvalue() points at in a result in binary; PQgetlength() says of how many bytes.
+ * Pass that text as it is, with paramFormats 0. */
+static inline void flake_sealed_from_wire(const char *value, int length, char text[FLAKE_SEALED_SIZE])
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
+	uint64_t word = (uint64_t) flake_from_wire(value + length - 8);
+
+	if (length == 9)
+		*text++ = digits[(unsigned char) value[0]];
+	for (int i = 0; i < 13; i++)
+		text[i] = digits[word >> (60 - 5 * i) & 31];
+	text[13] = '\0';
 }
 
 #endif

@@ -52,6 +52,35 @@ static int64_t insert(const char *item)
 	return id;
 }
 
+/* Sealed ids in binary are the texts that the server writes; their text is a parameter. */
+static void use_sealed(void)
+{
+	char		made[FLAKE_SEALED_SIZE], again[FLAKE_SEALED_SIZE];
+	const char *parameter = made, *stranger = "favicon.ico";
+	PGresult   *result;
+
+	run("CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text)");
+	run("CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)");
+	result = expect(PQexecParams(conn, "INSERT INTO tickets (item) SELECT 'tea' FROM generate_series(1, 50) RETURNING id, id::text", 0, NULL, NULL,
+								 NULL, NULL, 1), PGRES_TUPLES_OK);
+	for (int i = 0; i < PQntuples(result); i++)
+	{
+		flake_sealed_from_wire(PQgetvalue(result, i, 0), PQgetlength(result, i, 0), made);
+		assert(strcmp(made, PQgetvalue(result, i, 1)) == 0);
+		assert(strlen(made) == (size_t) atoi(getenv("FLAKEID_DIGITS")));
+	}
+	PQclear(result);
+	result = expect(PQexecParams(conn, "INSERT INTO replies (ticket_id) VALUES ($1) RETURNING ticket_id", 1, NULL, &parameter,
+								 NULL, NULL, 1), PGRES_TUPLES_OK);
+	flake_sealed_from_wire(PQgetvalue(result, 0, 0), PQgetlength(result, 0, 0), again);
+	assert(strcmp(made, again) == 0);
+	PQclear(result);
+	result = expect(PQexecParams(conn, "SELECT item FROM tickets WHERE id = flake_sealed_or_null($1)", 1, NULL, &stranger,
+								 NULL, NULL, 1), PGRES_TUPLES_OK);
+	assert(PQntuples(result) == 0);
+	PQclear(result);
+}
+
 /* A bigint[] or flake[] in binary: dimensions, whether there are NULLs, type; length and lower bound; the elements. */
 static size_t array_to_wire(char *out, Oid element, const int64_t *ids, int n)
 {
@@ -164,6 +193,7 @@ int main(void)
 	for (int i = 0; i < 50; i++)
 		assert(flake_from_wire(PQgetvalue(result, i, 0)) == block[i]);
 	PQclear(result);
+	use_sealed();
 	PQfinish(conn);
 	return 0;
 }

@@ -14,7 +14,15 @@ export async function migrate() {
             id flake PRIMARY KEY DEFAULT flake_next(),
             customer_id flake NOT NULL REFERENCES customer,
             item text NOT NULL
-        );`);
+        );
+        CREATE TABLE ticket (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text NOT NULL);
+        CREATE TABLE reply (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed NOT NULL REFERENCES ticket);`);
+}
+
+// A text from outside: one that is no sealed id finds no row, so answer 404.
+export async function findTicket(text) {
+    const { rows } = await pool.query('SELECT * FROM ticket WHERE id = flake_sealed_or_null($1)', [text]);
+    return rows[0];
 }
 
 export async function addCustomer(name) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { ids, made, pages, rounded, version } from '../check.mjs';
+import { ids, made, pages, rounded, strangers, version } from '../check.mjs';
 import * as shop from './shop.mjs';
 
 version('pg');
@@ -26,6 +26,17 @@ assert.deepEqual((await shop.lastPurchases()).map((l) => l.last).sort(), ids, 'm
 assert.equal((await pool.query('SELECT max(id) FROM purchase')).rows[0].max, ids.at(-1), 'max()');
 await pages(async (after, count) => (await shop.purchasesAfter(after, count)).map((p) => p.id));
 assert.deepEqual((await pool.query('SELECT array_agg(id::bigint ORDER BY id) AS a FROM purchase')).rows[0].a, ids, 'bigint[] is read');
+
+// Sealed ids are texts.
+const { rows: [ticket] } = await pool.query("INSERT INTO ticket (item) VALUES ('tea') RETURNING id");
+assert.match(ticket.id, /^[0-9a-v]{13}$/);
+assert.equal((await shop.findTicket(ticket.id)).item, 'tea');
+const { rows: [reply] } = await pool.query('INSERT INTO reply (ticket_id) VALUES ($1) RETURNING ticket_id, to_json(ticket_id) AS json', [ticket.id]);
+assert.deepEqual(reply, { ticket_id: ticket.id, json: ticket.id });
+assert.equal((await pool.query('SELECT id FROM ticket WHERE id = ANY ($1)', [[ticket.id]])).rows[0].id, ticket.id);
+for (const text of strangers) {
+    assert.equal(await shop.findTicket(text), undefined, text);
+}
 
 // What the page warns of
 const { rows: [warned] } = await pool.query(`SELECT

@@ -1,4 +1,4 @@
-"""Type flake in pandas: a column of whole 64-bit numbers that may be missing."""
+"""Types flake and flake_sealed in pandas: a column of whole 64-bit numbers that may be missing, and one of texts."""
 
 import pandas
 from sqlalchemy.types import UserDefinedType
@@ -11,6 +11,13 @@ class Flake(UserDefinedType):
 
     def get_col_spec(self, **_):
         return "flake"
+
+
+class FlakeSealed(Flake):
+    """A str: pandas reads such a column as it is."""
+
+    def get_col_spec(self, **_):
+        return "flake_sealed"
 
 
 def read_ids(sql, connection, ids=("id",), **options):

@@ -5,7 +5,7 @@ import pandas
 import sqlalchemy
 from sqlalchemy import text
 
-from flake import Flake, read_ids
+from flake import Flake, FlakeSealed, read_ids
 
 print("version: pandas", pandas.__version__)
 engine = sqlalchemy.create_engine("postgresql+psycopg2://")
@@ -34,6 +34,19 @@ with engine.begin() as connection:
     assert list(again["id"]) == list(block["id"])
     block.to_sql("blocks", connection, index=False, dtype={"id": Flake})
     assert connection.execute(text("SELECT atttypid::regtype::text FROM pg_attribute WHERE attrelid = 'blocks'::regclass AND attname = 'id'")).scalar() == "flake"
+
+    # Sealed ids are texts; a table that points at them, and back by a join of pandas
+    connection.execute(text("CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text)"))
+    items[:5].to_sql("tickets", connection, if_exists="append", index=False, method="multi")
+    tickets = pandas.read_sql_query("SELECT * FROM tickets ORDER BY id", connection)
+    assert tickets["id"].str.fullmatch("[0-9a-v]{13}").all() and list(tickets["item"]) == list(items["item"][:5])
+    replies = tickets[["id"]].rename(columns={"id": "ticket_id"})
+    replies.to_sql("replies", connection, index=False, dtype={"ticket_id": FlakeSealed})
+    connection.execute(text("ALTER TABLE replies ADD FOREIGN KEY (ticket_id) REFERENCES tickets"))
+    replies = pandas.read_sql_query("SELECT * FROM replies", connection)
+    assert list(replies.merge(tickets, left_on="ticket_id", right_on="id")["item"]) == list(tickets["item"])
+    stranger = pandas.read_sql_query(text("SELECT * FROM tickets WHERE id = flake_sealed_or_null(:text)"), connection, params={"text": "favicon.ico"})
+    assert stranger.empty
 
     # max() is a bigint, and beside a NULL a float as well.
     by_item = "SELECT item, max(id) FILTER (WHERE item = 'odd')%s AS last FROM blocks GROUP BY item ORDER BY item"

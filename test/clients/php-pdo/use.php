@@ -30,6 +30,14 @@ function item(PDO $db, int|string $id): string|false
     return $select->fetchColumn();
 }
 
+/** A text from outside: one that is no sealed id finds no row, so answer 404. */
+function ticket(PDO $db, string $text): string|false
+{
+    $select = $db->prepare('SELECT item FROM tickets WHERE id = flake_sealed_or_null(?)');
+    $select->execute([$text]);
+    return $select->fetchColumn();
+}
+
 /** A page: the rows after the last id seen */
 function page(PDO $db, int $last): array
 {
@@ -80,9 +88,28 @@ foreach ([false, true] as $emulate) {
     // COPY
     $db->pgsqlCopyFromArray('orders', array_map(fn ($id) => "$id\tcopied", $block), "\t", '\\\\N', 'id, item');
     check(array_map('intval', $db->query("SELECT id FROM orders WHERE item = 'copied' ORDER BY id")->fetchAll(PDO::FETCH_COLUMN)), $block);
+
+    // Sealed ids are strings, and a string that is none is no row.
+    $db->exec('DROP TABLE IF EXISTS replies, tickets');
+    $db->exec('CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text)');
+    $db->exec('CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)');
+    $one = $db->query("INSERT INTO tickets (item) VALUES ('tea') RETURNING id")->fetchColumn();
+    check(preg_match('/^[0-9a-v]{13}$/', $one), 1);
+    $reply = $db->prepare('INSERT INTO replies (ticket_id) VALUES (?) RETURNING ticket_id');
+    $reply->execute([$one]);
+    check($reply->fetchColumn(), $one);
+    check(ticket($db, $one), 'tea');
+    foreach (['favicon.ico', '', '0000000000000'] as $text) {
+        check(ticket($db, $text), false);
+    }
+    $any = $db->prepare('SELECT count(*) FROM tickets WHERE id = ANY (CAST(? AS flake_sealed[]))');
+    $any->execute(["{{$one}}"]);
+    check($any->fetchColumn(), 1);
+    check($db->query('SELECT to_json(id) FROM tickets')->fetchColumn(), "\"$one\"");
 }
 
 // The functions of ext-pgsql: strings as well
+$one = (int) $db->query('SELECT min(id) FROM orders')->fetchColumn();
 $connection = pg_connect(sprintf('host=%s port=%s dbname=%s user=%s password=%s',
     ...array_map('getenv', ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGUSER', 'PGPASSWORD'])));
 $result = pg_query_params($connection, 'SELECT id FROM orders WHERE id = $1', [$one]);

@@ -11,6 +11,14 @@ export async function migrate() {
         customer_id flake NOT NULL REFERENCES customer,
         item text NOT NULL
     )`;
+    await sql`CREATE TABLE ticket (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text NOT NULL)`;
+    await sql`CREATE TABLE reply (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed NOT NULL REFERENCES ticket)`;
+}
+
+// A text from outside: one that is no sealed id finds no row, so answer 404.
+export async function findTicket(text) {
+    const [row] = await sql`SELECT * FROM ticket WHERE id = flake_sealed_or_null(${text})`;
+    return row;
 }
 
 export async function addCustomer(name) {

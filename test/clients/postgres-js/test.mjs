@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import postgres from 'postgres';
-import { ids, made, pages, rounded, version } from '../check.mjs';
+import { ids, made, pages, rounded, strangers, version } from '../check.mjs';
 import * as shop from './shop.mjs';
 
 version('postgres');
@@ -24,6 +24,17 @@ assert.deepEqual(all.flatMap((c) => c.purchases.map((p) => p.id)), ids, 'nested 
 assert.deepEqual((await shop.lastPurchases()).map((l) => l.last).sort(), ids, 'max() in JSON');
 assert.equal((await sql`SELECT max(id) FROM purchase`)[0].max, ids.at(-1), 'max()');
 await pages(async (after, count) => (await shop.purchasesAfter(after, count)).map((p) => p.id));
+
+// Sealed ids are texts.
+const [ticket] = await sql`INSERT INTO ticket (item) VALUES ('tea') RETURNING id`;
+assert.match(ticket.id, /^[0-9a-v]{13}$/);
+assert.equal((await shop.findTicket(ticket.id)).item, 'tea');
+const [reply] = await sql`INSERT INTO reply ${sql({ ticket_id: ticket.id })} RETURNING ticket_id, to_json(ticket_id) AS json`;
+assert.deepEqual({ ...reply }, { ticket_id: ticket.id, json: ticket.id });
+assert.equal((await sql`SELECT id FROM ticket WHERE id IN ${sql([ticket.id])}`)[0].id, ticket.id);
+for (const text of strangers) {
+    assert.equal(await shop.findTicket(text), undefined, text);
+}
 
 // What the page warns of
 const warned = async (on) => (await on`SELECT

@@ -1,14 +1,22 @@
 import asyncio
+import os
 
 import psycopg
 
 from flake import register_flake, register_flake_async
+
+TICKETS = (
+    "CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text, near flake_sealed[])",
+    "CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)",
+)
 
 print("version: psycopg", psycopg.__version__)
 connection = psycopg.connect("")
 cursor = connection.cursor()
 cursor.execute("CREATE EXTENSION flakeid")
 cursor.execute("CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])")
+for statement in TICKETS:
+    cursor.execute(statement)
 cursor.execute("INSERT INTO orders (item) VALUES ('text') RETURNING id")
 assert isinstance(cursor.fetchone()[0], str)  # what happens without the file
 connection.commit()
@@ -78,6 +86,28 @@ for binary in (False, True):
         cursor.execute(f"EXECUTE by_{name} ('{new}')")
         assert cursor.fetchone() == ("tea",), name
         cursor.execute(f"DEALLOCATE by_{name}")
+
+    # Sealed ids are texts, and a text that is none is no row.
+    cursor.execute("INSERT INTO tickets (item) SELECT 'item ' || n FROM generate_series(1, 3) AS n RETURNING id")
+    tickets = [row[0] for row in cursor]
+    text = connection.execute("SELECT array_agg(id::text ORDER BY id) FROM tickets WHERE item <> 'copied'").fetchone()[0]
+    assert tickets == text[-3:] and all(len(ticket) == int(os.environ["FLAKEID_DIGITS"]) for ticket in tickets), (tickets, text)
+    for placeholder in ("%s", "%b", "%t"):
+        cursor.execute(f"SELECT item FROM tickets WHERE id = {placeholder}", (tickets[0],))
+        assert cursor.fetchone() == ("item 1",)
+    cursor.execute("INSERT INTO replies (ticket_id) VALUES (%s) RETURNING ticket_id", (tickets[0],))
+    assert cursor.fetchone() == (tickets[0],)
+    cursor.execute("SELECT id FROM tickets WHERE id = ANY(%s) ORDER BY id", (tickets,))
+    assert [row[0] for row in cursor] == tickets
+    cursor.execute("UPDATE tickets SET near = %s WHERE id = %s RETURNING near", ([tickets[1], None], tickets[0]))
+    assert cursor.fetchone() == ([tickets[1], None],)
+    cursor.execute("SELECT id FROM tickets WHERE id = flake_sealed_or_null(%s)", ("favicon.ico",))
+    assert cursor.fetchone() is None
+    with cursor.copy("COPY replies (ticket_id) FROM STDIN") as copy:
+        copy.write_row((tickets[1],))
+    with cursor.copy("COPY (SELECT ticket_id FROM replies ORDER BY id) TO STDOUT (FORMAT binary)") as copy:
+        copy.set_types(["flake_sealed"])
+        assert [row[0] for row in copy.rows()][-2:] == tickets[:2]
 connection.commit()
 
 
@@ -86,6 +116,8 @@ async def main():
         await register_flake_async(connection)
         cursor = await connection.execute("SELECT array_agg(id ORDER BY id), %s::flake FROM orders WHERE item = 'copied'", (new,))
         assert await cursor.fetchone() == (block, new)
+        cursor = await connection.execute("SELECT array_agg(id ORDER BY id), %s::flake_sealed FROM tickets", (tickets[0],))
+        assert (await cursor.fetchone())[1] == tickets[0]
 
 
 asyncio.run(main())

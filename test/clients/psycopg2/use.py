@@ -13,6 +13,8 @@ cursor.execute("CREATE EXTENSION flakeid")
 cursor.execute("CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])")
 cursor.execute("INSERT INTO orders (item) VALUES ('text') RETURNING id")
 assert isinstance(cursor.fetchone()[0], str)  # what happens without the file
+cursor.execute("CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text, near flake_sealed[])")
+cursor.execute("CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)")
 register_flake(connection)
 
 # One row: the id comes back from INSERT and serves as a parameter.
@@ -66,6 +68,22 @@ text = io.StringIO("".join(f"{i}\tcopied\n" for i in block))
 cursor.copy_expert("COPY orders (id, item) FROM STDIN", text)
 cursor.execute("SELECT array_agg(id ORDER BY id) FROM orders WHERE item = 'copied'")
 assert cursor.fetchone()[0] == block
+
+# Sealed ids are texts, and a text that is none is no row.
+rows = execute_values(cursor, "INSERT INTO tickets (item) VALUES %s RETURNING id", [("tea",), ("pen",)], fetch=True)
+tickets = [row[0] for row in rows]
+assert all(len(ticket) == 13 for ticket in tickets)
+cursor.execute("INSERT INTO replies (ticket_id) VALUES (%s) RETURNING ticket_id", (tickets[0],))
+assert cursor.fetchone() == (tickets[0],)
+cursor.execute("SELECT id FROM tickets WHERE id = ANY(%s) ORDER BY id", (tickets,))
+assert [row[0] for row in cursor] == tickets
+cursor.execute("UPDATE tickets SET near = %s WHERE id = %s RETURNING near", ([tickets[1], None], tickets[0]))
+assert cursor.fetchone() == ([tickets[1], None],)
+cursor.execute("SELECT id FROM tickets WHERE id = flake_sealed_or_null(%s)", ("favicon.ico",))
+assert cursor.fetchone() is None
+cursor.copy_expert("COPY replies (ticket_id) FROM STDIN", io.StringIO(tickets[1] + "\n"))
+cursor.execute("SELECT array_agg(ticket_id ORDER BY id) FROM replies")
+assert cursor.fetchone()[0] == tickets
 
 # PREPARE with each type that a parameter can have
 for name in ("bigint", "text", "unknown", "flake"):

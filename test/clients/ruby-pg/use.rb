@@ -10,6 +10,8 @@ end
 connection = PG.connect
 connection.exec('CREATE EXTENSION flakeid')
 connection.exec('CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])')
+connection.exec('CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text, near flake_sealed[])')
+connection.exec('CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)')
 check(connection.exec('SELECT flake_next()').getvalue(0, 0).class, String) # without the file
 connection.set_notice_processor { |warning| raise warning }
 register_flake(connection)
@@ -61,3 +63,18 @@ connection.copy_data('COPY orders (id, item) FROM STDIN (FORMAT binary)') do
   connection.put_copy_data([-1].pack('s>'))
 end
 check(connection.exec("SELECT id FROM orders WHERE item = 'copied' ORDER BY id").column_values(0), block)
+
+# Sealed ids are texts, in text and in binary, and a text that is none is no row.
+tickets = connection.exec("INSERT INTO tickets (item) SELECT 'item ' || n FROM generate_series(1, 50) AS n RETURNING id").column_values(0)
+check(tickets.map(&:size).uniq, [Integer(ENV['FLAKEID_DIGITS'])])
+[0, 1].each do |format|
+  check(connection.exec_params('SELECT id FROM tickets ORDER BY id', [], format).column_values(0), tickets)
+  check(connection.exec_params('SELECT item FROM tickets WHERE id = $1', [tickets[6]], format).values, [['item 7']])
+  check(connection.exec_params('SELECT id FROM tickets WHERE id = flake_sealed_or_null($1)', ['favicon.ico'], format).values, [])
+end
+check(connection.exec_params('INSERT INTO replies (ticket_id) VALUES ($1) RETURNING ticket_id', [tickets[0]]).values, [[tickets[0]]])
+check(connection.exec_params('SELECT id FROM tickets WHERE id = ANY ($1::text[]) ORDER BY id', [tickets]).column_values(0), tickets)
+near = [tickets[1], nil]
+check(connection.exec_params('UPDATE tickets SET near = $1::flake_sealed[] WHERE id = $2 RETURNING near', [near, tickets[0]]).values, [[near]])
+connection.copy_data('COPY replies (ticket_id) FROM STDIN', PG::TextEncoder::CopyRow.new) { connection.put_copy_data([tickets[1]]) }
+check(connection.exec('SELECT ticket_id FROM replies ORDER BY id').column_values(0), tickets.take(2))

@@ -1,26 +1,30 @@
-# Type flake in Sequel: a database extension, DB.extension(:flake) or require_relative and Sequel::Flake.load(DB).
+# Types flake and flake_sealed in Sequel, an Integer and a String: a database extension, DB.extension(:flake) or require_relative and Sequel::Flake.load(DB).
 require 'sequel'
 
 module Sequel
   module Flake
     def self.load(db)
-      types = db.fetch("SELECT to_regtype('flake')::oid AS oid, to_regtype('flake[]')::oid AS array_oid").first
       db.extension :pg_array
-      return unless types[:oid] # before the migration that creates the extension; load it again after that
+      { 'flake' => ->(text) { Integer(text, 10) }, 'flake_sealed' => ->(text) { text } }.each do |name, read|
+        types = db.fetch("SELECT to_regtype('#{name}')::oid AS oid, to_regtype('#{name}[]')::oid AS array_oid").first
+        return unless types[:oid] # before the migration that creates the extension; load it again after that
 
-      db.add_conversion_proc(types[:oid]) { |text| Integer(text, 10) }
-      db.register_array_type('flake', oid: types[:array_oid], scalar_oid: types[:oid])
+        db.add_conversion_proc(types[:oid], &read)
+        db.register_array_type(name, oid: types[:array_oid], scalar_oid: types[:oid])
+      end
       db.extend Schema
     end
 
     module Schema
-      # The schema dumper asks this: else a flake would become a String.
+      TYPES = { 'flake' => :integer, 'flake_sealed' => :string }.freeze
+
+      # The schema dumper asks this: else both would become a String.
       def schema_column_type(type)
-        type == 'flake' ? :integer : super
+        TYPES.fetch(type) { super }
       end
 
       def column_schema_to_ruby_type(schema)
-        schema[:db_type] == 'flake' ? { type: 'flake' } : super
+        TYPES.key?(schema[:db_type]) ? { type: schema[:db_type] } : super
       end
     end
 

@@ -1,4 +1,4 @@
-// Type flake in pgx: an id is an int64, a flake[] a []int64, both in binary.
+// Types flake and flake_sealed in pgx: an id is an int64, in binary, a sealed id a string, in text; arrays are slices of them.
 package main
 
 import (
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"reflect"
+	"strings"
 
 	"github.com/jackc/pgtype"
 	"github.com/jackc/pgx/v4"
@@ -13,8 +14,9 @@ import (
 
 // RegisterFlake is for pgxpool.Config.AfterConnect, or for a single connection.
 func RegisterFlake(ctx context.Context, conn *pgx.Conn) error {
-	var oid, arrayOID uint32
-	err := conn.QueryRow(ctx, "SELECT 'flake'::regtype::oid, 'flake[]'::regtype::oid").Scan(&oid, &arrayOID)
+	var oid, arrayOID, sealedOID, sealedArrayOID uint32
+	err := conn.QueryRow(ctx, `SELECT 'flake'::regtype::oid, 'flake[]'::regtype::oid,
+		'flake_sealed'::regtype::oid, 'flake_sealed[]'::regtype::oid`).Scan(&oid, &arrayOID, &sealedOID, &sealedArrayOID)
 	if err != nil {
 		return err
 	}
@@ -24,6 +26,8 @@ func RegisterFlake(ctx context.Context, conn *pgx.Conn) error {
 		Value: pgtype.NewArrayType("_flake", oid, func() pgtype.ValueTranscoder { return &pgtype.Int8{} }),
 		Name:  "_flake", OID: arrayOID,
 	})
+	info.RegisterDataType(pgtype.DataType{Value: &pgtype.GenericText{}, Name: "flake_sealed", OID: sealedOID})
+	info.RegisterDataType(pgtype.DataType{Value: &pgtype.EnumArray{}, Name: "_flake_sealed", OID: sealedArrayOID})
 	return nil
 }
 
@@ -62,8 +66,10 @@ func main() {
 		check(err)
 		for _, statement := range []string{
 			"CREATE EXTENSION IF NOT EXISTS flakeid",
-			"DROP TABLE IF EXISTS orders",
+			"DROP TABLE IF EXISTS orders, replies, tickets",
 			"CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])",
+			"CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text, near flake_sealed[])",
+			"CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)",
 		} {
 			_, err = conn.Exec(ctx, statement)
 			check(err)
@@ -127,6 +133,8 @@ func use(ctx context.Context, conn *pgx.Conn) {
 	check(conn.QueryRow(ctx, "SELECT json_build_object('id', id) FROM orders WHERE id = $1", one).Scan(&made))
 	equal(made["id"], fmt.Sprint(one))
 
+	sealed(ctx, conn)
+
 	// COPY, which pgx always does in binary
 	rows := [][]interface{}{}
 	for _, id := range block {
@@ -136,4 +144,29 @@ func use(ctx context.Context, conn *pgx.Conn) {
 	check(err)
 	equal(n, int64(50))
 	equal(list(conn, "SELECT id FROM orders WHERE item = 'copied' ORDER BY id"), block)
+}
+
+func sealed(ctx context.Context, conn *pgx.Conn) {
+	var one, other, reply string
+	check(conn.QueryRow(ctx, "INSERT INTO tickets (item) VALUES ($1) RETURNING id", "tea").Scan(&one))
+	check(conn.QueryRow(ctx, "INSERT INTO tickets (item) VALUES ($1) RETURNING id", "pen").Scan(&other))
+	equal(len(one), 13)
+	check(conn.QueryRow(ctx, "INSERT INTO replies (ticket_id) VALUES ($1) RETURNING ticket_id", one).Scan(&reply))
+	equal(reply, one)
+	var found []string
+	check(conn.QueryRow(ctx, "SELECT array_agg(id ORDER BY id) FROM tickets WHERE id = ANY ($1)", []string{one, other}).Scan(&found))
+	equal(found, []string{one, other})
+	var near []*string
+	check(conn.QueryRow(ctx, "UPDATE tickets SET near = ARRAY[$1, NULL]::flake_sealed[] WHERE id = $2 RETURNING near", other, one).Scan(&near))
+	equal([]interface{}{*near[0], near[1]}, []interface{}{other, (*string)(nil)})
+
+	// A text that is no sealed id is no row.
+	err := conn.QueryRow(ctx, "SELECT id FROM tickets WHERE id = flake_sealed_or_null($1)", "favicon.ico").Scan(&reply)
+	equal(err, pgx.ErrNoRows)
+
+	// COPY in text
+	_, err = conn.PgConn().CopyFrom(ctx, strings.NewReader(other+"\n"), "COPY replies (ticket_id) FROM STDIN")
+	check(err)
+	check(conn.QueryRow(ctx, "SELECT array_agg(ticket_id ORDER BY id) FROM replies").Scan(&found))
+	equal(found, []string{one, other})
 }

@@ -1,4 +1,4 @@
-// Type flake in database/sql with lib/pq: an id is an int64.
+// Types flake and flake_sealed in database/sql with lib/pq: an id is an int64, a sealed id a string.
 package main
 
 import (
@@ -62,13 +62,16 @@ func main() {
 		check(err)
 		for _, statement := range []string{
 			"CREATE EXTENSION IF NOT EXISTS flakeid",
-			"DROP TABLE IF EXISTS orders",
+			"DROP TABLE IF EXISTS orders, replies, tickets",
 			"CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])",
+			"CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text, near flake_sealed[])",
+			"CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)",
 		} {
 			_, err = db.Exec(statement)
 			check(err)
 		}
 		use(db)
+		sealed(db)
 		check(db.Close())
 	}
 }
@@ -135,4 +138,38 @@ func use(db *sql.DB) {
 	check(copying.Close())
 	check(transaction.Commit())
 	equal(list(db, "SELECT id FROM orders WHERE item = 'copied' ORDER BY id"), block)
+}
+
+func sealed(db *sql.DB) {
+	var one, other, reply string
+	check(db.QueryRow("INSERT INTO tickets (item) VALUES ('tea') RETURNING id").Scan(&one))
+	check(db.QueryRow("INSERT INTO tickets (item) VALUES ('pen') RETURNING id").Scan(&other))
+	equal(len(one), 13)
+	check(db.QueryRow("INSERT INTO replies (ticket_id) VALUES ($1) RETURNING ticket_id", one).Scan(&reply))
+	equal(reply, one)
+	var found []string
+	check(db.QueryRow("SELECT array_agg(id ORDER BY id) FROM tickets WHERE id = ANY ($1)", pq.Array([]string{one, other})).Scan(pq.Array(&found)))
+	equal(found, []string{one, other})
+	near := []sql.NullString{{String: other, Valid: true}, {}}
+	var read []sql.NullString
+	check(db.QueryRow("UPDATE tickets SET near = $1 WHERE id = $2 RETURNING near", pq.Array(near), one).Scan(pq.Array(&read)))
+	equal(read, near)
+
+	// A text that is no sealed id is no row.
+	err := db.QueryRow("SELECT id FROM tickets WHERE id = flake_sealed_or_null($1)", "favicon.ico").Scan(&reply)
+	equal(err, sql.ErrNoRows)
+
+	// COPY
+	transaction, err := db.Begin()
+	check(err)
+	copying, err := transaction.Prepare(pq.CopyIn("replies", "ticket_id"))
+	check(err)
+	_, err = copying.Exec(other)
+	check(err)
+	_, err = copying.Exec()
+	check(err)
+	check(copying.Close())
+	check(transaction.Commit())
+	check(db.QueryRow("SELECT array_agg(ticket_id ORDER BY id) FROM replies").Scan(pq.Array(&found)))
+	equal(found, []string{one, other})
 }

@@ -1,6 +1,6 @@
 mod flake;
 
-use flake::Flake;
+use flake::{Flake, FlakeSealed};
 use std::env::var;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
@@ -28,7 +28,9 @@ async fn main() -> Result<(), Error> {
     client
         .batch_execute(
             "CREATE EXTENSION flakeid;
-             CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[])",
+             CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), item text, near flake[]);
+             CREATE TABLE tickets (id flake_sealed PRIMARY KEY DEFAULT flake_next(), item text, near flake_sealed[]);
+             CREATE TABLE replies (id flake_sealed PRIMARY KEY DEFAULT flake_next(), ticket_id flake_sealed REFERENCES tickets)",
         )
         .await?;
 
@@ -95,5 +97,31 @@ async fn main() -> Result<(), Error> {
     }
     assert_eq!(writer.finish().await?, 49);
     assert_eq!(ids(&client, "SELECT id FROM orders WHERE item = 'copied' ORDER BY id", &[]).await?, block[1..]);
+
+    // Sealed ids are texts, the same as the server writes.
+    let rows = client
+        .query("INSERT INTO tickets (item) SELECT 'item ' || n FROM generate_series(1, 50) AS n RETURNING id, id::text", &[])
+        .await?;
+    let tickets: Vec<FlakeSealed> = rows.iter().map(|row| row.get(0)).collect();
+    for (ticket, row) in tickets.iter().zip(&rows) {
+        assert_eq!((ticket.0.as_str(), ticket.0.len().to_string()), (row.get(1), var("FLAKEID_DIGITS").unwrap()));
+    }
+    let reply: FlakeSealed =
+        client.query_one("INSERT INTO replies (ticket_id) VALUES ($1) RETURNING ticket_id", &[&tickets[0]]).await?.get(0);
+    assert_eq!(reply, tickets[0]);
+    let found: Vec<FlakeSealed> =
+        client.query_one("SELECT array_agg(id ORDER BY id) FROM tickets WHERE id = ANY ($1)", &[&tickets]).await?.get(0);
+    assert_eq!(found, tickets);
+    let odd = vec![Some(tickets[1].clone()), None];
+    let near: Vec<Option<FlakeSealed>> = client
+        .query_one("UPDATE tickets SET near = $1 WHERE id = $2 RETURNING near", &[&odd, &tickets[0]])
+        .await?
+        .get(0);
+    assert_eq!(near, odd);
+
+    // A text that is no sealed id is no row.
+    let none = client.query_opt("SELECT item FROM tickets WHERE id = flake_sealed_or_null($1)", &[&"favicon.ico"]).await?;
+    assert!(none.is_none());
+    assert!(client.query_opt("SELECT item FROM tickets WHERE id = $1", &[&FlakeSealed("favicon.ico".into())]).await.is_err());
     Ok(())
 }
