@@ -7,7 +7,9 @@ sql() { psql -Xq -v ON_ERROR_STOP=1 "$@"; }
 trap 'sql -d postgres -c "ALTER ROLE CURRENT_USER RESET search_path" -c "DROP DATABASE IF EXISTS template_flakeid"' EXIT
 trap 'exit 130' INT TERM
 from=$PWD
-cp -r . "$from.own"
+mkdir "$from.own"
+find . -mindepth 1 -maxdepth 1 ! -name node_modules -exec cp -r -t "$from.own" {} +
+[ ! -d node_modules ] || ln -s "$from/node_modules" "$from.own"
 
 echo 'flakeid in public'
 FLAKEID_SCHEMA=public FLAKEID_TEMPLATE=template1 "$@"
