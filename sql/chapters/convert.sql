@@ -1648,7 +1648,7 @@ BEGIN
         END IF;
 
         IF NOT started AND NOT state ?| '{swapped, advised}' THEN
-            FOR text IN SELECT * FROM flakeid.convert_advice(root, root_att, way, target) LOOP
+            FOR text IN SELECT * FROM flakeid.convert_advice(root, root_att, CASE WHEN memory ? 'map' THEN 'made' ELSE way END, target) LOOP
                 RAISE NOTICE '%', text;
             END LOOP;
             IF memory ? 'node' THEN
@@ -1809,7 +1809,7 @@ BEGIN
     memory := intent.memory;
     target := (memory ->> 'type')::regtype;
     FOR statement IN SELECT '-- refused: ' || p.problem || coalesce(' ' || p.hint, '') FROM flakeid.convert_problems(root, root_att, way, target, created_at, false) p
-                     UNION ALL SELECT '-- ' || a FROM flakeid.convert_advice(root, root_att, way, target) a LOOP
+                     UNION ALL SELECT '-- ' || a FROM flakeid.convert_advice(root, root_att, CASE WHEN memory ? 'map' THEN 'made' ELSE way END, target) a LOOP
         RETURN NEXT;
     END LOOP;
     IF EXISTS (SELECT FROM flakeid.convert_columns(root, root_att, way, target) c WHERE c.replaced) THEN
