@@ -108,7 +108,7 @@ $secret->stop;
 # A server without leases, and what a layout without an end says
 my $alone = server('alone');
 $alone->safe_psql('postgres', q{CREATE ROLE exporter LOGIN IN ROLE pg_monitor; ALTER DATABASE postgres SET flakeid.layout = 'time:62:1s sequence:1'});
-is_deeply([ rows($alone, $_) ], [], "$_ has nothing to say") for qw(flakeid_lease flakeid_coordinator);
+is_deeply([ rows($alone, $_) ], [], "$_ has nothing to say") for qw(flakeid_lease flakeid_coordinator flakeid_realm);
 is((rows($alone, 'flakeid_generator'))[0]{layout_left_seconds}, 'Infinity', 'a layout that timestamptz does not see the end of');
 $alone->stop;
 
