@@ -1622,6 +1622,12 @@ BEGIN
         -- Looked at before, and again once there is a lock
         rels := ARRAY(SELECT unnest(rels) UNION SELECT f.rel FROM flakeid.convert_fills(root, root_att) f);
         print := flakeid.convert_print(rels);
+        -- A call that was killed after its swap may have left some.
+        statements := flakeid.convert_validate(root, root_att);
+        IF statements IS NOT NULL AND NOT started AND NOT state ? 'swapped' THEN
+            PERFORM flakeid.convert_run(statements);
+            RETURN state;
+        END IF;
         BEGIN
             SELECT string_agg(x.problem, E'\n'), (array_agg(x.hint) FILTER (WHERE x.hint IS NOT NULL))[1] INTO problems, hint FROM (
                 SELECT s.* FROM flakeid.convert_strangers(root, root_att) s WHERE started OR state ? 'swapped'
