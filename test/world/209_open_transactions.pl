@@ -1,16 +1,19 @@
 # A transaction that took a lease and stays open is in nobody's way; nor does a coordinator whose commits
-# wait for a standby that is gone collect the sessions of those who ask.
+# wait for a standby that is gone collect the sessions of those who ask. Twenty clients that do their worst at once cost
+# honest servers nothing.
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../t";
+use IPC::Run qw(start finish);
 use Leases;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 
-my $coordinator = coordinator('coordinator', max_ttl => '1 h', conf => "deadlock_timeout = '1h'\n");
+my $coordinator = coordinator('coordinator', max_ttl => '1 h', conf => "deadlock_timeout = '1h'\nmax_connections = 60\nlog_line_prefix = '%u %a '\n");
 $coordinator->safe_psql('postgres', "SELECT flakeid.lease_realm_set('small', 3, '1 h'); CREATE ROLE client LOGIN IN ROLE flakeid_generator");
 
 # Who waits for another one is told so by the timeout.
@@ -76,5 +79,78 @@ $coordinator->append_conf('postgresql.conf', "synchronous_standby_names = ''\n")
 $coordinator->reload;
 ok(wait_until(sub { error_of($server) eq '' }), 'without that standby it has a lease again');
 $server->stop;
+
+# Twenty hostile members of flakeid_generator. Whatever they do, they do until they are told to end. An honest server that a
+# transaction of theirs held up would wait until its lock_timeout, since the open ones never end: its question were refused.
+my $honest = q{role = 'honest'};
+$coordinator->safe_psql('postgres', q{
+	CREATE ROLE honest LOGIN IN ROLE flakeid_generator;
+	ALTER ROLE honest SET lock_timeout = '4s';
+	ALTER ROLE honest SET log_statement = 'all';
+	CREATE TABLE done (n int8 GENERATED ALWAYS AS IDENTITY, what text, state text);
+	GRANT INSERT ON done TO client});
+my @holders = map { generator($_, $coordinator, conninfo => conninfo($coordinator) . ' user=honest', ttl => '60s', node => { number => 700, another => 701 }->{$_}) } qw(any number another);
+my @new = map { generator("new$_", $coordinator, conninfo => conninfo($coordinator) . ' user=honest', ttl => '60s') } 1 .. 3;
+is(error_of($_), '', $_->name . ' has a lease') for @holders;
+my $leases = "SELECT string_agg(holder || ' ' || node || ' ' || lease_start, ', ' ORDER BY holder, node) FROM flakeid.leases WHERE $honest AND state = 'held'";
+my $held_before = $coordinator->safe_psql('postgres', $leases);
+my @nodes = split /\n/, $coordinator->safe_psql('postgres', "SELECT node FROM flakeid.leases WHERE $honest");
+
+my $dir = PostgreSQL::Test::Utils::tempdir;
+my %scripts = (
+	names => [ map { "SELECT flakeid.lease_acquire('default', $_, '1 h');" } q{repeat('x', 10000000)}, q{E'a\nERROR:  b'}, q{repeat(E'\u001b[2J', 1000)} ],
+	claims => [ map { "SELECT flakeid.lease_acquire('default', 'claims', '1 h', $_);" } @nodes ],
+	ends => [
+		q{SELECT token FROM flakeid.lease_acquire('default', 'ends', '1 h') \gset},
+		q{SELECT flakeid.lease_renew(:'token', '1 h', 'infinity');},
+		q{SELECT flakeid.lease_renew(:'token', '1000 years');},
+		q{SELECT flakeid.lease_release(:'token', 'infinity');},
+		q{SELECT flakeid.lease_release(:'token', clock_timestamp());} ],
+	killed => [ 'BEGIN;', q{SELECT flakeid.lease_acquire('default', 'killed', '1 h');}, '\! kill -9 $PPID' ],
+	open => [ 'BEGIN;', (map { "SAVEPOINT s; SELECT flakeid.lease_acquire('default', 'open', '1 h', $_); ROLLBACK TO s;" } @nodes),
+		q{SELECT count(flakeid.lease_acquire('default', 'open' || i, '1 h')) FROM generate_series(1, 200) AS i;}, 'SELECT pg_sleep(100000);' ]);
+my @hostile;
+append_to_file("$dir/go", '');
+for my $what (sort keys %scripts)
+{
+	# What leaves its transaction open says before that it comes.
+	my $is_open = $what =~ /killed|open/;
+	append_to_file("$dir/$what", join "\n", $is_open ? "INSERT INTO done (what, state) VALUES ('$what', '');" : (), (map { $_, $is_open ? () : "INSERT INTO done (what, state) VALUES ('$what', :'SQLSTATE');" } @{ $scripts{$what} }), '');
+	my $psql = "psql -Xq -U client -d '@{[ $coordinator->connstr('postgres') ]}' -f $dir/$what";
+	push @hostile, map { start([ 'sh', '-c', "while [ -e $dir/go ]; do $psql; done" ], '<', \undef, '>', '/dev/null', '2>', '/dev/null') } 1 .. 4;
+}
+my $open_ones = q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'client' AND query ~ 'pg_sleep'};
+ok(wait_until(sub { $coordinator->safe_psql('postgres', $open_ones) == 4 }), 'four transactions are open, with 800 of 1,023 nodes');
+my $renewed = "SELECT min(renewed_at) FROM flakeid.leases WHERE $honest AND node IN (" . join(',', @nodes) . ')';
+for my $round (1 .. @new)
+{
+	# Each of them goes on doing it.
+	my $since = $coordinator->safe_psql('postgres', q{SELECT coalesce(max(n), 0) FROM done});
+	ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT count(*) FROM (SELECT FROM done WHERE n > $since GROUP BY what HAVING count(*) >= 8) AS d") == 4 }), "round $round of attacks");
+	my $asked = $coordinator->safe_psql('postgres', 'SELECT clock_timestamp()');
+	ok(wait_until(sub { $coordinator->safe_psql('postgres', "SELECT ($renewed) > '$asked'") eq 't' }), 'all leases are renewed');
+	is(error_of($_, 'SELECT count(flake_next()) FROM generate_series(1, 10000)'), '', $_->name . ' makes ids') for @holders;
+	my $began = time;
+	is(error_of($new[ $round - 1 ]), '', 'a new server does too');
+	note sprintf 'after %.2f s', time - $began;
+	is($coordinator->safe_psql('postgres', "SELECT count(*) FROM (SELECT FROM pg_stat_activity WHERE usename = 'honest' GROUP BY application_name HAVING count(*) > 1) AS several"),
+		0, 'no server has two sessions at the coordinator');
+}
+is($coordinator->safe_psql('postgres', $open_ones), 4, 'the transactions are open all the while');
+unlink "$dir/go";
+$coordinator->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'client'});
+finish($_) for @hostile;
+is($coordinator->safe_psql('postgres', "$leases AND node IN (" . join(',', @nodes) . ')'), $held_before, 'no lease was lost');
+is($coordinator->safe_psql('postgres', "SELECT count(*) FROM flakeid.leases WHERE $honest"), @nodes + @new, 'none was taken twice');
+my @questions = slurp_file($coordinator->logfile) =~ /^honest flakeid ([\d.]+) LOG: .*lease_acquire/mg;
+my %questions;
+$questions{$_}++ for @questions;
+is(join(' ', sort values %questions), join(' ', (1) x (@holders + @new)), 'a new server asks once');
+is(log_lines($coordinator, qr/^honest .*(ERROR|FATAL)/m), 0, 'and is refused nothing');
+is($coordinator->safe_psql('postgres', q{SELECT string_agg(what || ' ' || state, ', ' ORDER BY what, state) FROM (SELECT DISTINCT what, state FROM done WHERE state <> '') AS d}),
+	'claims 55006, ends 00000, ends 22008, ends 22023, names 22023', 'what the hostile ones were told');
+is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM flakeid.lease_node WHERE free_from > clock_timestamp() + '1 h'}), 0, 'no node is taken for longer than a lease');
+note $coordinator->safe_psql('postgres', q{SELECT string_agg(what || ': ' || times, ', ' ORDER BY what) FROM (SELECT what, count(*) AS times FROM done GROUP BY what) AS d});
+$_->stop for @holders, @new;
 $coordinator->stop;
 done_testing();
