@@ -127,7 +127,7 @@ none('alerts look at metrics that exist', grep { !$metric{$_} } map { $_->{expr}
 my %severity = map { $_->{alert} => $_->{labels}{severity} } @rules;
 my ($paging) = $page =~ /^## What to page for\n(.*?)^## /ms;
 my ($waiting) = $page =~ /^## What can wait until morning\n(.*?)^## /ms;
-same('alerts that page', [ grep { $severity{$_} eq 'page' } keys %severity ], [ $paging =~ /^\| `(\w+)`/gm ]);
-same('alerts that wait', [ grep { $severity{$_} eq 'ticket' } keys %severity ], [ $waiting =~ /^\| `(\w+)`/gm ]);
+same('alerts that page', [ grep { $severity{$_} eq 'page' } keys %severity ], [ $paging =~ /^- `(\w+)`/gm ]);
+same('alerts that wait', [ grep { $severity{$_} eq 'ticket' } keys %severity ], [ $waiting =~ /^- `(\w+)`/gm ]);
 
 done_testing();
