@@ -19,7 +19,7 @@ SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
-CREATE TABLE seen (name text PRIMARY KEY, node int, token uuid, lease_start timestamptz, lease_end timestamptz);
+CREATE TABLE seen (name text PRIMARY KEY, node int, token uuid, lease_start timestamptz, lease_end timestamptz, nodes int);
 SELECT flakeid.lease_realm_set('shop', nodes => 4, max_ttl => '1 min');
 SELECT flakeid.lease_realm_set('alone');
 
@@ -106,7 +106,7 @@ SELECT flakeid.lease_realm_set('', 5);
 SELECT flakeid.lease_realm_set('kept', nodes => 5, max_ttl => '1 h', max_skew => '1 min');
 SELECT flakeid.lease_realm_set('kept', nodes => 8);
 SELECT flakeid.lease_realm_set('made');
-SELECT realm, nodes, max_ttl_s, max_skew_s FROM flakeid.lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm COLLATE "C";
+SELECT realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s FROM flakeid.lease_realm WHERE realm IN ('kept', 'made') ORDER BY realm COLLATE "C";
 DELETE FROM flakeid.lease_realm WHERE realm IN ('kept', 'made');
 SELECT flakeid.lease_acquire('shop', 'me', '1 s', max_node => -1);
 
@@ -167,6 +167,53 @@ SELECT flakeid.lease_acquire('asked', repeat('h', 255), '20 s', token => :'token
 SELECT node = :node AS same FROM flakeid.lease_acquire('asked', 'host e', '1 s', :node);
 DELETE FROM flakeid.lease_realm WHERE realm = 'asked';
 SELECT flakeid.lease_forget(NULL);
+
+-- A realm begins with any node, and a lease of it has as many as the realm says: one row, one renewal.
+SELECT flakeid.lease_realm_set('ranges', nodes => 64, first_node => 512, lease_nodes => 16);
+SELECT node, nodes, free_from FROM flakeid.lease_node WHERE realm = 'ranges' ORDER BY node;
+CREATE TABLE ranged AS
+SELECT l.* FROM generate_series(1, 3) AS i, LATERAL flakeid.lease_acquire('ranges', 'host ' || i, '50 s', max_node => 560 + i) AS l;
+SELECT node, nodes FROM ranged ORDER BY node;
+SELECT l.nodes, l.token = r.token AND l.node = r.node AS again FROM ranged AS r, LATERAL flakeid.lease_acquire('ranges', 'host 1', '50 s', token => r.token) AS l
+WHERE r.node = (SELECT h.node FROM flakeid.lease_history AS h WHERE h.realm = 'ranges' AND h.holder = 'host 1');
+DO $$
+BEGIN
+    PERFORM flakeid.lease_acquire('ranges', 'host 4', '10 s', max_node => 570);
+EXCEPTION WHEN configuration_limit_exceeded THEN
+    RAISE WARNING '%', SQLERRM;
+END $$;
+SELECT node, nodes FROM flakeid.lease_acquire('ranges', 'host 4', '10 s');
+\set VERBOSITY default
+SELECT flakeid.lease_acquire('ranges', 'host 5', '10 s', 530);
+SELECT flakeid.lease_acquire('ranges', 'host 5', '10 s', 511);
+SELECT flakeid.lease_acquire('ranges', 'host 5', '10 s', 576);
+SELECT flakeid.lease_acquire('ranges', 'host 5', '10 s', max_node => 526);
+SELECT flakeid.lease_acquire('ranges', 'host 5', '10 s', 512, 526);
+SELECT flakeid.lease_realm_set('ranges', lease_nodes => 5);
+SELECT flakeid.lease_realm_set('ranges', first_node => 2147483647);
+SELECT flakeid.lease_realm_set('ranges', nodes => 4194305, lease_nodes => 1);
+\set VERBOSITY terse
+SELECT flakeid.lease_realm_set('ranges', first_node => -1);
+SELECT flakeid.lease_realm_set('ranges', lease_nodes => 0);
+SELECT node, nodes, state FROM flakeid.leases WHERE realm = 'ranges' ORDER BY node;
+-- The holder of a node that lies inside is gone.
+SELECT flakeid.lease_revoke('ranges', 575), flakeid.lease_revoke('ranges', 511), flakeid.lease_revoke('ranges', 576);
+-- Divided anew: what was leased is not renewed, and is free when its lease has ended.
+SELECT flakeid.lease_realm_set('ranges', first_node => 520, nodes => 64, lease_nodes => 8);
+SELECT n.node, n.nodes, n.free_from = max(r.lease_end) AS with_that_end, count(r.token) AS leases
+FROM flakeid.lease_node AS n LEFT JOIN ranged AS r ON r.node < n.node + n.nodes AND n.node < r.node + r.nodes
+WHERE n.realm = 'ranges' GROUP BY 1, 2, n.free_from ORDER BY n.node;
+SELECT flakeid.lease_renew(token, '50 s') FROM ranged WHERE node = 512;
+SELECT flakeid.lease_release(token, lease_start) = lease_end AS at_its_end FROM ranged WHERE node = 528;
+SELECT node > 559 AS free_ones FROM flakeid.lease_acquire('ranges', 'host 6', '10 s');
+-- Nodes that a realm lost and got again are not free earlier.
+SELECT flakeid.lease_realm_set('ranges', first_node => 0, nodes => 512, lease_nodes => 512), flakeid.lease_realm_set('ranges', nodes => 1024);
+SELECT n.node, n.free_from = (SELECT max(lease_end) FROM ranged) AS with_that_end FROM flakeid.lease_node AS n WHERE n.realm = 'ranges' ORDER BY node;
+SELECT flakeid.lease_realm_set('ranges', nodes => 4194304, lease_nodes => 1024);
+SELECT flakeid.lease_realm_set('ranges', nodes => 2147483647, first_node => 1, lease_nodes => 2147483647);
+SELECT node, nodes FROM flakeid.lease_acquire('ranges', 'host 7', '10 s');
+SELECT node, nodes FROM flakeid.lease_node WHERE realm = 'ranges';
+DELETE FROM flakeid.lease_realm WHERE realm = 'ranges';
 
 -- A length is so many seconds: no calendar, time zone or format of the session makes more of it.
 SELECT flakeid.lease_acquire('default', 'host e', '15 years -5399 days -23:58');

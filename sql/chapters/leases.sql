@@ -3,12 +3,12 @@
 
 -- Leases, the coordinator's side
 --
--- Who may stamp ids of a node, from when until when. The end of a node's last lease stands in
--- flakeid.lease_node and never goes back while ids may have been stamped before it. Whatever happens
--- to a node locks its row. (doc/leases.md)
+-- Who may stamp ids of a range of nodes, from when until when. A range is a row of flakeid.lease_node, by
+-- its first node, and one lease. The end of its last lease stands there, and never goes back while ids may
+-- have been stamped before it. Whatever happens to a range locks its row. (doc/leases.md)
 --
 -- A client may leave its transaction open, so nobody waits for a row that a client can lock: who cannot
--- lock a node at once is told so. For the same reason the rows of nodes are made by superusers, with
+-- lock a range at once is told so. For the same reason the rows of ranges are made by superusers, with
 -- their realm: an INSERT would wait for everybody who is making the same row. A client waits for one
 -- thing alone, for a question that was asked with its own token.
 
@@ -16,7 +16,9 @@
 -- reader's time zone say. The id is what servers know a realm by, on whatever coordinator.
 CREATE TABLE flakeid.lease_realm (
     realm text PRIMARY KEY,
+    first_node int4 NOT NULL DEFAULT 0,
     nodes int4 NOT NULL DEFAULT 1024,
+    lease_nodes int4 NOT NULL DEFAULT 1,
     max_ttl_s int4 NOT NULL DEFAULT 120,
     max_skew_s int4 NOT NULL DEFAULT 10,
     id uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
@@ -27,27 +29,19 @@ COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flakeid.lease_r
 CREATE TABLE flakeid.lease_node (
     realm text,
     node int4,
+    nodes int4 NOT NULL,
     free_from timestamptz NOT NULL DEFAULT '-infinity',
     token uuid,
     PRIMARY KEY (realm, node)
 ) USING heap;
 CREATE INDEX lease_node_free ON flakeid.lease_node (realm, free_from, node);
-COMMENT ON TABLE flakeid.lease_node IS 'from when each node is free, and the token of its last lease';
-
-CREATE FUNCTION flakeid.lease_make_nodes(of_realm text, nodes int4) RETURNS void
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-    INSERT INTO flakeid.lease_node (realm, node)
-    SELECT of_realm, fresh.number
-    FROM (SELECT generate_series(0, nodes - 1) AS number) AS fresh
-    WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.node = fresh.number)
-    ON CONFLICT (realm, node) DO NOTHING
-$$;
-COMMENT ON FUNCTION flakeid.lease_make_nodes(text, int4) IS 'internal: makes the nodes of a realm that are missing';
+COMMENT ON TABLE flakeid.lease_node IS 'from when each range of nodes is free, and the token of its last lease';
 
 CREATE TABLE flakeid.lease_history (
     token uuid PRIMARY KEY,
     realm text NOT NULL,
     node int4 NOT NULL,
+    nodes int4 NOT NULL,
     holder text NOT NULL,
     role text NOT NULL,
     lease_start timestamptz NOT NULL,
@@ -62,6 +56,50 @@ CREATE TABLE flakeid.lease_history (
 CREATE INDEX lease_history_node ON flakeid.lease_history (realm, node, lease_start);
 COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flakeid.leases';
 
+-- Where the ranges of a realm have changed, a lease of one that is no more is not renewed: its row is
+-- gone. A range that is new is free when all leases have ended that have a node in common with it.
+CREATE FUNCTION flakeid.lease_divide(of_realm text) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    r record;
+BEGIN
+    SELECT i.first_node, i.nodes, i.lease_nodes, i.first_node::int8 + i.nodes AS over INTO r
+    FROM flakeid.lease_realm AS i WHERE i.realm = of_realm;
+    IF r.over > 2147483648 OR r.nodes % r.lease_nodes <> 0 OR r.nodes / r.lease_nodes > 4194304 THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('realm "%s" cannot be divided into leases', of_realm),
+            DETAIL = format('It has %s nodes from node %s on, and a lease has %s. No node lies above 2147483647, leases are of one size, and there are at most 4194304.',
+                            r.nodes, r.first_node, r.lease_nodes),
+            HINT = 'Set nodes to a multiple of lease_nodes, or lease_nodes to a larger number.';
+    END IF;
+    BEGIN
+        WITH gone AS (
+            SELECT n.node FROM flakeid.lease_node AS n
+            WHERE n.realm = of_realm
+              AND (n.node < r.first_node OR n.node >= r.over OR n.nodes <> r.lease_nodes OR (n.node - r.first_node) % r.lease_nodes <> 0)
+            FOR UPDATE NOWAIT)
+        DELETE FROM flakeid.lease_node AS n USING gone WHERE n.realm = of_realm AND n.node = gone.node;
+    EXCEPTION WHEN lock_not_available THEN
+        RAISE lock_not_available USING
+            MESSAGE = format('another transaction is changing nodes that realm "%s" is to lose', of_realm),
+            HINT = 'Ask again when it has ended.';
+    END;
+    INSERT INTO flakeid.lease_node (realm, node, nodes, free_from)
+    SELECT of_realm, fresh.node, r.lease_nodes, coalesce(leased.until, '-infinity')
+    FROM (SELECT r.first_node + i * r.lease_nodes AS node FROM generate_series(0, r.nodes / r.lease_nodes - 1) AS i) AS fresh
+    LEFT JOIN (
+        SELECT r.first_node + i * r.lease_nodes AS node, max(h.lease_end) AS until
+        FROM flakeid.lease_history AS h,
+             generate_series((greatest(h.node, r.first_node) - r.first_node) / r.lease_nodes,
+                             ((least(h.node::int8 + h.nodes, r.over) - 1 - r.first_node) / r.lease_nodes)::int4) AS i
+        WHERE h.realm = of_realm AND h.node < r.over AND h.node::int8 + h.nodes > r.first_node
+        GROUP BY i) AS leased USING (node)
+    WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.node = fresh.node)
+    ON CONFLICT (realm, node) DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_divide(text) IS 'internal: makes the rows of the ranges of a realm, and no others';
+
 -- Leases are the coordinator's own: what replication brings from elsewhere is left out, since the
 -- tables are in every publication of all tables. A TRUNCATE cannot be left out: nothing is handed out
 -- then until whatever was leased has ended.
@@ -72,7 +110,8 @@ BEGIN
     IF TG_OP = 'INSERT' AND NOT has_table_privilege(TG_RELID, 'UPDATE') THEN
         RAISE WARNING USING
             MESSAGE = format('realm "%s" of the dump is left out', NEW.realm),
-            HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'', %L);', NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s, NEW.id);
+            HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'', %L, %s, %s);',
+                          NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s, NEW.id, NEW.first_node, NEW.lease_nodes);
         RETURN NULL;
     END IF;
     -- Some restore a dump in the role of a replica; it holds the settings of realms alone. What a trigger
@@ -85,7 +124,8 @@ BEGIN
     -- A dump brings the realm that each coordinator has from the start.
     IF TG_OP = 'INSERT' AND TG_TABLE_NAME = 'lease_realm' THEN
         UPDATE flakeid.lease_realm AS r
-        SET nodes = NEW.nodes, max_ttl_s = NEW.max_ttl_s, max_skew_s = NEW.max_skew_s, id = NEW.id, further_names = NEW.further_names
+        SET first_node = NEW.first_node, nodes = NEW.nodes, lease_nodes = NEW.lease_nodes, max_ttl_s = NEW.max_ttl_s,
+            max_skew_s = NEW.max_skew_s, id = NEW.id, further_names = NEW.further_names
         WHERE r.realm = NEW.realm;
         IF FOUND THEN
             RETURN NULL;
@@ -107,7 +147,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM flakeid.lease_realm) THEN
         INSERT INTO flakeid.lease_realm (realm) VALUES ('default');
     END IF;
-    PERFORM flakeid.lease_make_nodes(r.realm, r.nodes) FROM flakeid.lease_realm AS r;
+    PERFORM flakeid.lease_divide(r.realm) FROM flakeid.lease_realm AS r;
     RETURN NULL;
 END
 $$;
@@ -116,19 +156,19 @@ COMMENT ON FUNCTION flakeid.lease_rest_after_truncate() IS 'internal: begins a r
 CREATE FUNCTION flakeid.lease_realm_changed() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM flakeid.lease_make_nodes(NEW.realm, NEW.nodes);
+    PERFORM flakeid.lease_divide(NEW.realm);
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_realm_changed() IS 'internal: makes the nodes that a realm lacks';
+COMMENT ON FUNCTION flakeid.lease_realm_changed() IS 'internal: divides the nodes of a realm anew';
 
-CREATE TRIGGER make_nodes AFTER INSERT OR UPDATE ON flakeid.lease_realm FOR EACH ROW EXECUTE FUNCTION flakeid.lease_realm_changed();
+CREATE TRIGGER divide AFTER INSERT OR UPDATE ON flakeid.lease_realm FOR EACH ROW EXECUTE FUNCTION flakeid.lease_realm_changed();
 
 CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_realm FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
 CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_node FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
 CREATE TRIGGER rest_after_truncate AFTER TRUNCATE ON flakeid.lease_history FOR EACH STATEMENT EXECUTE FUNCTION flakeid.lease_rest_after_truncate();
 
-ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE ALWAYS TRIGGER ignore_replicated, ENABLE ALWAYS TRIGGER make_nodes;
+ALTER TABLE flakeid.lease_realm ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE ALWAYS TRIGGER ignore_replicated, ENABLE ALWAYS TRIGGER divide;
 ALTER TABLE flakeid.lease_node ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE REPLICA TRIGGER ignore_replicated;
 ALTER TABLE flakeid.lease_history ENABLE ALWAYS TRIGGER rest_after_truncate, ENABLE REPLICA TRIGGER ignore_replicated;
 
@@ -137,15 +177,16 @@ SELECT pg_catalog.pg_extension_config_dump('flakeid.lease_realm', '');
 INSERT INTO flakeid.lease_realm (realm) VALUES ('default');
 
 CREATE VIEW flakeid.leases AS
-    SELECT realm, node, holder, role, lease_start, lease_end,
+    SELECT realm, node, nodes, holder, role, lease_start, lease_end,
            CASE WHEN released_at IS NOT NULL THEN 'released'
                 WHEN lease_end OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN 'held'
                 ELSE 'expired' END AS state,
            acquired_at, renewed_at, renewals, released_at, last_stamp
     FROM flakeid.lease_history;
-COMMENT ON VIEW flakeid.leases IS 'the last 32 leases of each node: who holds and held it from when until when';
+COMMENT ON VIEW flakeid.leases IS 'the last 32 leases of each range of nodes: who holds and held it from when until when';
 COMMENT ON COLUMN flakeid.leases.realm IS 'of the node';
-COMMENT ON COLUMN flakeid.leases.node IS 'that is leased';
+COMMENT ON COLUMN flakeid.leases.node IS 'that is leased, the first one';
+COMMENT ON COLUMN flakeid.leases.nodes IS 'how many, from that one on';
 COMMENT ON COLUMN flakeid.leases.holder IS 'the name that the holder gave itself';
 COMMENT ON COLUMN flakeid.leases.role IS 'that took it';
 COMMENT ON COLUMN flakeid.leases.lease_start IS 'first moment that ids may be stamped with';
@@ -178,8 +219,8 @@ COMMENT ON FUNCTION flakeid.lease_repair_clock() IS
     'lets the clock of leases go back to the wall clock, after that was wrong; returns by how much. Nodes leased in the future stay taken until then';
 
 CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT realm text, OUT now timestamptz,
-        OUT nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4, OUT rest_until timestamptz,
-        OUT id uuid, OUT generation int8, OUT place int8)
+        OUT first_node int4, OUT nodes int4, OUT lease_nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
+        OUT rest_until timestamptz, OUT id uuid, OUT generation int8, OUT place int8)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('session_replication_role') = 'replica' THEN
@@ -192,7 +233,8 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    SELECT r.realm, r.nodes, r.max_ttl_s, r.max_skew_s, r.id INTO realm, nodes, max_ttl_s, max_skew_s, id
+    SELECT r.realm, r.first_node, r.nodes, r.lease_nodes, r.max_ttl_s, r.max_skew_s, r.id
+    INTO realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s, id
     FROM flakeid.lease_realm AS r WHERE r.realm = of_realm OR of_realm = ANY (r.further_names);
     IF NOT FOUND THEN
         RAISE invalid_parameter_value USING
@@ -213,11 +255,11 @@ CREATE FUNCTION flakeid.lease_length_s(ttl_us int8, max_ttl_s int4) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_lease_length_s' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.lease_length_s(int8, int4) IS 'internal: length of a lease in whole seconds; 0: it is refused';
 
-CREATE FUNCTION flakeid.lease_decide_range(rest_until timestamptz, nodes int4, node int4, max_node int4, chance float8, realm text,
-        OUT low int4, OUT top int4, OUT first int4)
+CREATE FUNCTION flakeid.lease_decide_range(rest_until timestamptz, first_node int4, nodes int4, lease_nodes int4,
+        node int4, max_node int4, chance float8, realm text, OUT low int4, OUT top int4, OUT first int4)
     AS 'MODULE_PATHNAME', 'flakeid_lease_decide_range' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION flakeid.lease_decide_range(timestamptz, int4, int4, int4, float8, text) IS
-    'internal: which nodes may be given for any, and from which one on a free one is searched';
+COMMENT ON FUNCTION flakeid.lease_decide_range(timestamptz, int4, int4, int4, int4, int4, float8, text) IS
+    'internal: which ranges may be given for any, and from which one on a free one is searched';
 
 CREATE FUNCTION flakeid.lease_decide_grant(now timestamptz, node int4, free_from timestamptz, length_s int4, realm text, low int4, top int4,
         holder text, released bool, OUT lease_start timestamptz, OUT lease_end timestamptz)
@@ -308,7 +350,7 @@ COMMENT ON FUNCTION flakeid.lease_coordinator(int4, text, uuid, int8, int8) IS
 
 CREATE FUNCTION flakeid.lease_acquire(realm text, holder text, ttl interval,
         INOUT node int4 DEFAULT NULL, max_node int4 DEFAULT NULL, INOUT token uuid DEFAULT NULL,
-        OUT lease_start timestamptz, OUT lease_end timestamptz)
+        OUT lease_start timestamptz, OUT lease_end timestamptz, OUT nodes int4)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' AS $$
 #variable_conflict use_column
@@ -339,9 +381,9 @@ BEGIN
     SELECT * INTO b FROM flakeid.lease_begin(lease_acquire.realm);
     length_s := flakeid.lease_length(lease_acquire.ttl, b.max_ttl_s);
     -- Asking again is the same question: the lease is renewed, and answered as it was.
-    SELECT h.realm, h.node, h.lease_start,
+    SELECT h.realm, h.node, h.nodes, h.lease_start,
            h.realm = b.realm AND h.holder = lease_acquire.holder AND (wanted IS NULL OR wanted = h.node)
-           AND (lease_acquire.max_node IS NULL OR lease_acquire.max_node >= h.node) AS same INTO last
+           AND (lease_acquire.max_node IS NULL OR lease_acquire.max_node >= h.node + (h.nodes - 1)) AS same INTO last
     FROM flakeid.lease_history AS h WHERE h.token = lease_acquire.token;
     IF FOUND THEN
         IF last.same THEN
@@ -353,6 +395,7 @@ BEGIN
         lease_end := flakeid.lease_decide_again(b.now, b.rest_until, b.max_ttl_s, b.max_skew_s, last.node, length_s, last.same, free, last.realm);
         lease_start := last.lease_start;
         node := last.node;
+        nodes := last.nodes;
         UPDATE flakeid.lease_node AS n SET free_from = lease_acquire.lease_end
         WHERE n.realm = b.realm AND n.node = last.node;
         UPDATE flakeid.lease_history AS h
@@ -360,7 +403,8 @@ BEGIN
         WHERE h.token = lease_acquire.token;
         RETURN;
     END IF;
-    SELECT * INTO r FROM flakeid.lease_decide_range(b.rest_until, b.nodes, wanted, lease_acquire.max_node, random(), b.realm);
+    SELECT * INTO r FROM flakeid.lease_decide_range(
+        b.rest_until, b.first_node, b.nodes, b.lease_nodes, wanted, lease_acquire.max_node, random(), b.realm);
     IF wanted IS NOT NULL THEN
         SELECT n.free_from INTO free FROM flakeid.lease_node AS n WHERE n.realm = b.realm AND n.node = wanted;
         IF free <= b.now THEN
@@ -396,16 +440,18 @@ BEGIN
     FROM flakeid.lease_node AS n JOIN flakeid.lease_history AS h USING (token)
     WHERE n.realm = b.realm AND n.node = found_node AND free > b.now;
     SELECT g.lease_start, g.lease_end INTO lease_start, lease_end
-    FROM flakeid.lease_decide_grant(b.now, found_node, free, length_s, b.realm, r.low, r.top, last.holder, last.released) AS g;
+    FROM flakeid.lease_decide_grant(b.now, found_node, free, length_s, b.realm, r.low, r.top + (b.lease_nodes - 1),
+        last.holder, last.released) AS g;
 
     node := found_node;
     token := coalesce(lease_acquire.token, gen_random_uuid());
     UPDATE flakeid.lease_node AS n
     SET free_from = lease_acquire.lease_end, token = lease_acquire.token
-    WHERE n.realm = b.realm AND n.node = found_node;
+    WHERE n.realm = b.realm AND n.node = found_node
+    RETURNING n.nodes INTO nodes;
     INSERT INTO flakeid.lease_history
-        (token, realm, node, holder, role, lease_start, lease_end, acquired_at, earlier_end)
-    VALUES (lease_acquire.token, b.realm, found_node, lease_acquire.holder, session_user,
+        (token, realm, node, nodes, holder, role, lease_start, lease_end, acquired_at, earlier_end)
+    VALUES (lease_acquire.token, b.realm, found_node, lease_acquire.nodes, lease_acquire.holder, session_user,
             lease_acquire.lease_start, lease_acquire.lease_end, b.now, free)
     ON CONFLICT ON CONSTRAINT lease_history_pkey DO NOTHING;
     IF NOT FOUND THEN
@@ -413,7 +459,7 @@ BEGIN
             MESSAGE = 'the token was used by a question that was asked at the same time',
             HINT = 'Ask again with it.';
     END IF;
-    -- The history of a node is no longer than 32.
+    -- The history of a range is no longer than 32.
     DELETE FROM flakeid.lease_history AS h WHERE h.token IN (
         SELECT i.token FROM flakeid.lease_history AS i
         WHERE i.realm = b.realm AND i.node = found_node AND i.token <> lease_acquire.token
@@ -421,7 +467,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4, uuid) IS
-    'takes a node, or any free one up to max_node; the lease counts after COMMIT. token: a random one that the caller chose, with which asking again gives the same lease';
+    'takes a node, or any free one up to max_node, and those after it where leases of the realm have several: nodes says how many; the lease counts after COMMIT. token: a random one that the caller chose, with which asking again gives the same lease';
 
 CREATE FUNCTION flakeid.lease_renew(token uuid, ttl interval, known_end timestamptz DEFAULT NULL) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -494,34 +540,37 @@ COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS
 -- For superusers
 
 CREATE FUNCTION flakeid.lease_realm_set(realm text, nodes int4 DEFAULT NULL,
-        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL, id uuid DEFAULT NULL) RETURNS void
+        max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL, id uuid DEFAULT NULL,
+        first_node int4 DEFAULT NULL, lease_nodes int4 DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     ttl_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_ttl));
     skew_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_skew));
 BEGIN
-    IF realm IS NULL OR realm = '' OR nodes NOT BETWEEN 1 AND 4194304 OR ttl_s NOT BETWEEN 3 AND 86400
-       OR skew_s NOT BETWEEN 0 AND 86400 THEN
+    IF realm IS NULL OR realm = '' OR first_node < 0 OR nodes < 1 OR lease_nodes < 1
+       OR ttl_s NOT BETWEEN 3 AND 86400 OR skew_s NOT BETWEEN 0 AND 86400 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = 'settings of a realm out of range',
-            DETAIL = 'A realm has a name, from 1 to 4194304 nodes, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
+            DETAIL = 'A realm has a name, 1 node or more from node 0 or a later one on, 1 node or more in a lease, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
     UPDATE flakeid.lease_realm AS r
-    SET nodes = coalesce(lease_realm_set.nodes, r.nodes),
+    SET first_node = coalesce(lease_realm_set.first_node, r.first_node),
+        nodes = coalesce(lease_realm_set.nodes, r.nodes),
+        lease_nodes = coalesce(lease_realm_set.lease_nodes, r.lease_nodes),
         max_ttl_s = coalesce(ttl_s, r.max_ttl_s),
         max_skew_s = coalesce(skew_s, r.max_skew_s),
         id = coalesce(lease_realm_set.id, r.id)
     WHERE r.realm = lease_realm_set.realm OR lease_realm_set.realm = ANY (r.further_names);
     IF NOT FOUND THEN
-        INSERT INTO flakeid.lease_realm (realm, nodes, max_ttl_s, max_skew_s, id)
-        VALUES (lease_realm_set.realm, coalesce(lease_realm_set.nodes, 1024),
-                coalesce(ttl_s, 120), coalesce(skew_s, 10), coalesce(lease_realm_set.id, gen_random_uuid()));
+        INSERT INTO flakeid.lease_realm (realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s, id)
+        VALUES (lease_realm_set.realm, coalesce(lease_realm_set.first_node, 0), coalesce(lease_realm_set.nodes, 1024),
+                coalesce(lease_realm_set.lease_nodes, 1), coalesce(ttl_s, 120), coalesce(skew_s, 10), coalesce(lease_realm_set.id, gen_random_uuid()));
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval, uuid) IS
-    'makes a realm, or changes those of its settings that are named: nodes from 1 to 4194304, each a row, max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 2 min, 10 s; id, by which servers know it, where a coordinator is made anew';
+COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval, uuid, int4, int4) IS
+    'makes a realm, or changes those of its settings that are named: how many nodes, from first_node on, lease_nodes of them in each lease, and at most 4194304 leases; max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 0, 1, 2 min, 10 s; id, by which servers know it, where a coordinator is made anew';
 
 CREATE FUNCTION flakeid.lease_realm_add_name(realm text, name text) RETURNS void
     LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -572,20 +621,23 @@ CREATE FUNCTION flakeid.lease_revoke(realm text, node int4) RETURNS bool
 #variable_conflict use_column
 DECLARE
     b record;
+    first int4;
     old_token uuid;
     free timestamptz;
 BEGIN
     SELECT * INTO b FROM flakeid.lease_begin(lease_revoke.realm);
-    SELECT n.token INTO old_token FROM flakeid.lease_node AS n
-    WHERE n.realm = b.realm AND n.node = lease_revoke.node AND n.free_from > b.now;
+    SELECT n.node, n.token INTO first, old_token
+    FROM (SELECT * FROM flakeid.lease_node AS i
+          WHERE i.realm = b.realm AND i.node <= lease_revoke.node ORDER BY i.node DESC LIMIT 1) AS n
+    WHERE lease_revoke.node - n.node < n.nodes AND n.free_from > b.now;
     IF FOUND THEN
-        free := flakeid.lease_decide_revoke(b.now, flakeid.lease_lock(b.realm, lease_revoke.node, old_token));
+        free := flakeid.lease_decide_revoke(b.now, flakeid.lease_lock(b.realm, first, old_token));
     END IF;
     IF free IS NULL THEN
         RETURN false;
     END IF;
     UPDATE flakeid.lease_node AS n SET free_from = free
-    WHERE n.realm = b.realm AND n.node = lease_revoke.node;
+    WHERE n.realm = b.realm AND n.node = first;
     UPDATE flakeid.lease_history AS h
     SET released_at = b.now, lease_end = greatest(h.lease_start, free)
     WHERE h.token = old_token AND h.lease_end > b.now;
@@ -593,7 +645,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_revoke(text, int4) IS
-    'declares a node free whose holder is gone for certain; a holder that is not may make duplicates until its end';
+    'declares a node free, and all that are leased with it, whose holder is gone for certain; a holder that is not may make duplicates until its end';
 
 CREATE FUNCTION flakeid.lease_forget(before timestamptz) RETURNS int8
     LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$

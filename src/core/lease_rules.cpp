@@ -84,20 +84,31 @@ int32_t lease_length_s(int32_t max_ttl_s, int64_t ttl_us)
 AcquireRange decide_range(const LeaseRealm& realm, const LeaseMoment& moment,
                           const AcquireWish& wish)
 {
-    AcquireRange range{LeaseRefusal::none, 0, realm.nodes - 1, 0};
-    if (wish.has_max_node) {
-        range.top = std::min(range.top, wish.max_node);
+    if (moment.rest_until_us != 0) {
+        return {LeaseRefusal::rests, 0, 0, 0};
+    }
+    const int32_t last_node = realm.first_node + (realm.nodes - 1);
+    const int32_t most = wish.has_max_node ? std::min(last_node, wish.max_node) : last_node;
+    const auto ranges =
+        static_cast<int32_t>((int64_t{most} - realm.first_node + 1) / realm.lease_nodes);
+    if (most < realm.first_node || ranges == 0) {
+        return {LeaseRefusal::out_of_range, 0, 0, 0};
     }
     // Node 0 is that of servers which were never given one: who asks for any gets it only where
     // there is no other.
-    range.low = std::min(range.top, 1);
-    range.first = range.low + static_cast<int32_t>(wish.chance * (range.top - range.low + 1));
-    if (moment.rest_until_us != 0) {
-        range.refusal = LeaseRefusal::rests;
-    } else if (!wish.any && (wish.node < 0 || wish.node > range.top)) {
-        range.refusal = LeaseRefusal::out_of_range;
+    const int32_t passed = realm.first_node == 0 && ranges > 1 ? 1 : 0;
+    const int32_t first = passed + static_cast<int32_t>(wish.chance * (ranges - passed));
+    auto node_of = [&](int32_t number) { return realm.first_node + number * realm.lease_nodes; };
+    const AcquireRange range{LeaseRefusal::none, node_of(passed), node_of(ranges - 1),
+                             node_of(first)};
+    if (wish.any) {
+        return range;
     }
-    return range;
+    if (wish.node < realm.first_node || wish.node > range.top + (realm.lease_nodes - 1)) {
+        return {LeaseRefusal::out_of_range, 0, 0, 0};
+    }
+    const bool begins = (wish.node - realm.first_node) % realm.lease_nodes == 0;
+    return begins ? range : AcquireRange{LeaseRefusal::inside, 0, 0, 0};
 }
 
 GrantDecision decide_grant(const LeaseMoment& moment, bool any, int64_t free_from_us,

@@ -45,8 +45,12 @@ LeaseClock repair_lease_clock(LeaseClock clock, int64_t wall_us);
 // Begins a rest since a dump was restored in which leases may have counted for `hold_s` seconds.
 LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_s);
 
+// The nodes of a realm are divided into ranges of one size, and a lease is of one range: so leases
+// of different ranges have no node in common.
 struct LeaseRealm {
-    int32_t nodes;
+    int32_t first_node;
+    int32_t nodes;       // from first_node on
+    int32_t lease_nodes; // of each range; `nodes` is a multiple of it
     int32_t max_ttl_s;
     int32_t max_skew_s;
 };
@@ -58,6 +62,7 @@ enum class LeaseRefusal : unsigned char {
     bad_length,   // none, below 1 s, or above max_ttl
     rests,        // the coordinator hands out nothing
     out_of_range, // the realm has no such node
+    inside,       // of a range that begins with another node
     in_use,       // the node is not free yet
     all_leased,   // and so are all others
     used_token,   // of another lease, or of one that has ended
@@ -80,18 +85,18 @@ enum class LeaseRefusal : unsigned char {
 // Returns the length of a lease in whole seconds, or 0 for one that is refused.
 int32_t lease_length_s(int32_t max_ttl_s, int64_t ttl_us);
 
-// Which nodes may be given, before any row is looked at.
+// Which ranges may be given, before any row is looked at. A range goes by its first node.
 struct AcquireWish {
-    bool any; // any node; otherwise `node`
+    bool any; // any range; otherwise the one that begins with `node`
     int32_t node;
-    bool has_max_node; // `max_node` counts
+    bool has_max_node; // `max_node` counts: the range ends there, or before
     int32_t max_node;
     double chance; // in [0, 1)
 };
 struct AcquireRange {
     LeaseRefusal refusal;
-    int32_t low, top; // for any node
-    // The free node that is given is the first from here on, or else from `low` on: two
+    int32_t low, top; // for any: the first nodes of the first and of the last range
+    // The free range that is given is the first from here on, or else from `low` on: two
     // coordinators that were left beside each other by mistake seldom give the same one.
     int32_t first;
 };

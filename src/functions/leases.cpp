@@ -50,7 +50,7 @@ constexpr int asked_arguments = 5;
 Asked asked(FunctionCallInfo fcinfo)
 {
     return {{moment_argument(fcinfo, 0, 0), moment_argument(fcinfo, 1, 0)},
-            {0, PG_GETARG_INT32(2), PG_GETARG_INT32(3)},
+            {0, 0, 1, PG_GETARG_INT32(2), PG_GETARG_INT32(3)},
             PG_GETARG_INT32(4)};
 }
 
@@ -180,17 +180,21 @@ FLAKEID_FUNCTION(flakeid_lease_length_s)
     PG_RETURN_INT32(lease_length_s(PG_GETARG_INT32(1), PG_GETARG_INT64(0)));
 }
 
-// lease_decide_range(rest_until, nodes, node, max_node, chance, realm)
+// lease_decide_range(rest_until, first_node, nodes, lease_nodes, node, max_node, chance, realm)
 FLAKEID_FUNCTION(flakeid_lease_decide_range)
 {
     const LeaseMoment moment{0, moment_argument(fcinfo, 0, 0)};
+    const LeaseRealm realm{PG_GETARG_INT32(1), PG_GETARG_INT32(2), PG_GETARG_INT32(3), 0, 0};
+    const int32_t last_node = realm.first_node + (realm.nodes - 1);
     AcquireWish wish{};
-    wish.any = PG_ARGISNULL(2);
-    wish.node = wish.any ? 0 : PG_GETARG_INT32(2);
-    wish.has_max_node = !PG_ARGISNULL(3);
-    wish.max_node = wish.has_max_node ? PG_GETARG_INT32(3) : 0;
-    wish.chance = PG_GETARG_FLOAT8(4);
-    const AcquireRange range = decide_range({PG_GETARG_INT32(1), 0, 0}, moment, wish);
+    wish.any = PG_ARGISNULL(4);
+    wish.node = wish.any ? 0 : PG_GETARG_INT32(4);
+    wish.has_max_node = !PG_ARGISNULL(5);
+    wish.max_node = wish.has_max_node ? PG_GETARG_INT32(5) : 0;
+    wish.chance = PG_GETARG_FLOAT8(6);
+    const int32_t most =
+        wish.any || !wish.has_max_node ? last_node : std::min(last_node, wish.max_node);
+    const AcquireRange range = decide_range(realm, moment, wish);
     if (range.refusal == LeaseRefusal::rests) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("the coordinator hands out no leases before %s",
@@ -201,11 +205,26 @@ FLAKEID_FUNCTION(flakeid_lease_decide_range)
                         "flakeid.lease_end_rest();"));
     }
     if (range.refusal == LeaseRefusal::out_of_range) {
-        ereport(
-            ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-            errmsg("node %d is out of range for realm \"%s\"", wish.node, text_argument(fcinfo, 5)),
-            errdetail("Its nodes are 0 to %d.", range.top),
-            errhint("Change the number of nodes with flakeid.lease_realm_set()."));
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                wish.any ? errmsg("max_node %d is out of range for realm \"%s\"", wish.max_node,
+                                  text_argument(fcinfo, 7))
+                         : errmsg("node %d is out of range for realm \"%s\"", wish.node,
+                                  text_argument(fcinfo, 7)),
+                realm.lease_nodes == 1
+                    ? errdetail("Its nodes are %d to %d.", realm.first_node, most)
+                    : errdetail("Its nodes are %d to %d, and a lease has %d of them.",
+                                realm.first_node, most, realm.lease_nodes),
+                errhint("Change the nodes of the realm with flakeid.lease_realm_set()."));
+    }
+    if (range.refusal == LeaseRefusal::inside) {
+        const int32_t before = (wish.node - realm.first_node) % realm.lease_nodes;
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("no lease of realm \"%s\" begins with node %d", text_argument(fcinfo, 7),
+                       wish.node),
+                errdetail("A lease has %d nodes there, and the one that has this node begins with "
+                          "node %d.",
+                          realm.lease_nodes, wish.node - before),
+                errhint("Ask for that node, or for any."));
     }
     Datum values[] = {Int32GetDatum(range.low), Int32GetDatum(range.top),
                       Int32GetDatum(range.first)};

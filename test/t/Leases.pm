@@ -79,13 +79,13 @@ sub leases_hold
 		spans AS (SELECT node, date_trunc('second', at) AS at, count(*) AS ids FROM stamped GROUP BY 1, 2)
 		SELECT coalesce(sum(ids), 0) FROM spans AS s
 		WHERE NOT EXISTS (SELECT FROM flakeid.leases AS l
-			WHERE l.node = s.node AND l.lease_start <= s.at AND s.at < l.lease_end)}),
+			WHERE s.node BETWEEN l.node AND l.node + l.nodes - 1 AND l.lease_start <= s.at AND s.at < l.lease_end)}),
 		'0',
 		"$what: every id lies inside a lease");
 	is( $coordinator->safe_psql(
 			'postgres', q{
 		SELECT count(*) FROM flakeid.leases AS a JOIN flakeid.leases AS b
-		ON a.realm = b.realm AND a.node = b.node AND a.acquired_at < b.acquired_at
+		ON a.realm = b.realm AND a.node < b.node + b.nodes AND b.node < a.node + a.nodes AND a.acquired_at < b.acquired_at
 		   AND a.lease_end > b.lease_start}),
 		'0',
 		"$what: no two leases of a node overlap");

@@ -1,6 +1,7 @@
 // What a coordinator of leases decides about a locked row.
 #include "../../src/core/lease_rules.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace flakeid;
@@ -10,7 +11,7 @@ namespace {
 constexpr int64_t s = 1000000;
 constexpr int64_t now = 1700000000 * s + 300000;
 constexpr int64_t second = 1700000000 * s;
-constexpr LeaseRealm realm{8, 60, 10};
+constexpr LeaseRealm realm{0, 8, 1, 60, 10};
 constexpr LeaseMoment working{now, 0};
 constexpr LeaseMoment resting{now, now + 50 * s};
 
@@ -53,6 +54,50 @@ TEST(LeaseRules, AnyNodeIsAnyButNodeZero)
               LeaseRefusal::out_of_range);
     EXPECT_EQ(decide_range(realm, working, {false, 7, false, 0, 0}).refusal, LeaseRefusal::none);
     EXPECT_EQ(decide_range(realm, resting, {false, 7, false, 0, 0}).refusal, LeaseRefusal::rests);
+}
+
+TEST(LeaseRules, AnyRangeIsOneOfTheRealmAndEndsWithinTheLayout)
+{
+    constexpr LeaseRealm ranges{512, 64, 16, 60, 10}; // 512 to 527, 528 to 543, ..., 560 to 575
+    for (int32_t most : {527, 540, 543, 575, 5000}) {
+        for (double chance : {0.0, 0.3, 0.999}) {
+            const AcquireRange any = decide_range(ranges, working, {true, 0, true, most, chance});
+            EXPECT_EQ(any.low, 512);
+            EXPECT_EQ(any.first % 16, 0);
+            EXPECT_GE(any.first, any.low);
+            EXPECT_LE(any.first, any.top);
+            EXPECT_LE(any.top + 15, std::min(most, 575));
+            EXPECT_GT(any.top + 31, std::min(most, 575));
+        }
+    }
+    EXPECT_EQ(decide_range(ranges, working, {true, 0, true, 526, 0}).refusal,
+              LeaseRefusal::out_of_range);
+    EXPECT_EQ(decide_range(ranges, working, {true, 0, true, 0, 0}).refusal,
+              LeaseRefusal::out_of_range);
+    // node 0 is passed with its whole range, unless there is no other
+    constexpr LeaseRealm from_0{0, 64, 16, 60, 10};
+    EXPECT_EQ(decide_range(from_0, working, {true, 0, false, 0, 0.0}).first, 16);
+    EXPECT_EQ(decide_range(from_0, working, {true, 0, false, 0, 0.999}).first, 48);
+    EXPECT_EQ(decide_range(from_0, working, {true, 0, true, 30, 0.999}).low, 0);
+    constexpr LeaseRealm highest{INT32_MAX - 4095, 4096, 4096, 60, 10};
+    EXPECT_EQ(decide_range(highest, working, {true, 0, false, 0, 0.9}).top, INT32_MAX - 4095);
+}
+
+TEST(LeaseRules, OneRangeIsAskedForByItsFirstNode)
+{
+    constexpr LeaseRealm ranges{512, 64, 16, 60, 10};
+    auto refusal = [&](int32_t node, bool has_max = false, int32_t max = 0) {
+        return decide_range(ranges, working, {false, node, has_max, max, 0}).refusal;
+    };
+    EXPECT_EQ(refusal(512), LeaseRefusal::none);
+    EXPECT_EQ(refusal(560), LeaseRefusal::none);
+    EXPECT_EQ(refusal(561), LeaseRefusal::inside);
+    EXPECT_EQ(refusal(575), LeaseRefusal::inside);
+    for (int32_t node : {INT32_MIN, -1, 0, 511, 576, INT32_MAX}) {
+        EXPECT_EQ(refusal(node), LeaseRefusal::out_of_range) << node;
+    }
+    EXPECT_EQ(refusal(528, true, 543), LeaseRefusal::none);
+    EXPECT_EQ(refusal(528, true, 542), LeaseRefusal::out_of_range);
 }
 
 TEST(LeaseRules, ALeaseBeginsWhenAllEarlierOnesHaveEnded)

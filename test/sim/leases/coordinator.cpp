@@ -40,7 +40,11 @@ void LeaseTables::apply(const LeaseTables& changes)
         names[name] = realm;
     }
     for (const auto& [key, row] : changes.nodes) {
-        nodes[key] = row;
+        if (row.nodes == 0) {
+            nodes.erase(key);
+        } else {
+            nodes[key] = row;
+        }
     }
     for (const auto& [key, row] : changes.history) {
         if (row.realm.empty()) {
@@ -51,10 +55,10 @@ void LeaseTables::apply(const LeaseTables& changes)
     }
 }
 
-void LeaseTables::make_nodes(const std::string& realm, int32_t count)
+void LeaseTables::make_nodes(const std::string& realm, const LeaseRealm& settings)
 {
-    for (int32_t node = 0; node < count; node++) {
-        (void)nodes.try_emplace({realm, node});
+    for (int32_t n = 0; n < settings.nodes; n += settings.lease_nodes) {
+        nodes[{realm, settings.first_node + n}].nodes = settings.lease_nodes;
     }
 }
 
@@ -67,6 +71,7 @@ const char* lease_sqlstate(LeaseRefusal refusal)
     case LeaseRefusal::bad_holder:
     case LeaseRefusal::no_realm:
     case LeaseRefusal::bad_length:
+    case LeaseRefusal::inside:
         return "22023";
     case LeaseRefusal::bad_max_node:
     case LeaseRefusal::out_of_range:
@@ -100,12 +105,13 @@ const char* lease_sqlstate(LeaseRefusal refusal)
 LeaseDatabase::LeaseDatabase()
 {
     tables.realms[default_realm] = default_lease_realm;
-    tables.make_nodes(default_realm, default_lease_realm.settings.nodes);
+    tables.make_nodes(default_realm, default_lease_realm.settings);
 }
 
 const NodeRow* LeaseDatabase::find_node(const Transaction& t, const NodeKey& key) const
 {
-    return find_row(t.changes.nodes, tables.nodes, key);
+    const NodeRow* row = find_row(t.changes.nodes, tables.nodes, key);
+    return row == nullptr || row->nodes == 0 ? nullptr : row;
 }
 
 const HistoryRow* LeaseDatabase::find_lease(const Transaction& t, const Token& token) const
@@ -117,6 +123,70 @@ const HistoryRow* LeaseDatabase::find_lease(const Transaction& t, const Token& t
 const Realm* LeaseDatabase::find_realm(const Transaction& t, const std::string& name) const
 {
     return find_row(t.changes.realms, tables.realms, name);
+}
+
+std::vector<NodeKey> LeaseDatabase::ranges_of(const Transaction& t, const std::string& realm) const
+{
+    std::vector<NodeKey> keys;
+    auto see = [&](const auto& rows) {
+        for (auto at = rows.lower_bound({realm, INT32_MIN});
+             at != rows.end() && at->first.first == realm; ++at) {
+            if (find_node(t, at->first) != nullptr) {
+                keys.push_back(at->first);
+            }
+        }
+    };
+    see(tables.nodes);
+    see(t.changes.nodes);
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    return keys;
+}
+
+// The last end of the leases that have a node in common with a range.
+int64_t LeaseDatabase::leased_until(const Transaction& t, const NodeKey& key, int32_t nodes) const
+{
+    int64_t until_us = never_leased_us;
+    auto see = [&](const Token& token) {
+        const HistoryRow* lease = find_lease(t, token);
+        if (lease != nullptr && lease->realm == key.first && lease->node < key.second + nodes &&
+            key.second < lease->node + lease->nodes) {
+            until_us = std::max(until_us, lease->end_us);
+        }
+    };
+    for (const auto& [token, row] : tables.history) {
+        see(token);
+    }
+    for (const auto& [token, row] : t.changes.history) {
+        see(token);
+    }
+    return until_us;
+}
+
+// Makes the ranges of the realm that the question sets, and no others. False when somebody is
+// changing one that is to go.
+bool LeaseDatabase::divide(int id, Transaction& t)
+{
+    const std::string& realm = t.question.realm;
+    const LeaseRealm& to = t.question.settings.settings;
+    for (const NodeKey& key : ranges_of(t, realm)) {
+        const int32_t at = key.second - to.first_node;
+        if (at < 0 || at >= to.nodes || at % to.lease_nodes != 0 ||
+            find_node(t, key)->nodes != to.lease_nodes) {
+            if (!try_lock(id, {'n', realm, key.second})) {
+                return false;
+            }
+            t.changes.nodes[key].nodes = 0;
+        }
+    }
+    for (int32_t n = 0; n < to.nodes; n += to.lease_nodes) {
+        const NodeKey key{realm, to.first_node + n};
+        if (find_node(t, key) == nullptr) {
+            t.changes.nodes[key] = {
+                leased_until(t, key, to.lease_nodes), false, {}, to.lease_nodes};
+        }
+    }
+    return true;
 }
 
 // In the order in which they are given; from when the earliest of all is free.
@@ -132,17 +202,8 @@ std::vector<int32_t> LeaseDatabase::free_nodes(const Transaction& t, int64_t* ea
             }
         }
     };
-    const std::string& realm = t.question.realm;
-    for (auto at = tables.nodes.lower_bound({realm, INT32_MIN});
-         at != tables.nodes.end() && at->first.first == realm; ++at) {
-        if (t.changes.nodes.count(at->first) == 0) {
-            see(at->first.second, at->second);
-        }
-    }
-    for (const auto& [key, row] : t.changes.nodes) {
-        if (key.first == realm) {
-            see(key.second, row);
-        }
+    for (const NodeKey& key : ranges_of(t, t.question.realm)) {
+        see(key.second, *find_node(t, key));
     }
     std::sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) {
         const bool late = a < t.range.first;

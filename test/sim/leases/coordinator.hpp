@@ -33,7 +33,7 @@ struct Realm {
     unsigned char id[flakeid::uuid_size];
 };
 constexpr char default_realm[] = "default";
-constexpr Realm default_lease_realm{{1024, 120, 10}, {}};
+constexpr Realm default_lease_realm{{0, 1024, 1, 120, 10}, {}};
 
 // The SQLSTATE that says so.
 const char* lease_sqlstate(LeaseRefusal refusal);
@@ -87,12 +87,15 @@ struct Reply {
     int64_t start_us = 0, end_us = 0; // end_us: also what a renewal or a release returns
     bool yes = false;                 // of a revocation
     flakeid::Generation here{};       // for a server
+    int32_t nodes = 0;                // from `node` on
 };
 
+// A range of nodes, by its first node.
 struct NodeRow {
     int64_t free_from_us = never_leased_us;
     bool leased = false; // `token` counts
     Token token{};
+    int32_t nodes = 1;
 };
 
 struct HistoryRow {
@@ -102,11 +105,13 @@ struct HistoryRow {
     int64_t start_us = 0, end_us = 0, acquired_us = 0;
     bool released = false;
     int64_t earlier_us = 0; // from when the node was free before it
+    int32_t nodes = 1;
 };
 
 using NodeKey = std::pair<std::string, int32_t>;
 
-// Rows of all three tables. In the changes of a transaction an empty history row is a deleted one.
+// Rows of all three tables. In the changes of a transaction an empty history row is a deleted one,
+// and so is a range without nodes.
 struct LeaseTables {
     std::map<std::string, Realm> realms;
     std::map<std::string, std::string> names; // further ones, of realms
@@ -114,8 +119,8 @@ struct LeaseTables {
     std::map<Token, HistoryRow> history;
 
     void apply(const LeaseTables& changes);
-    // Makes the nodes of a realm that are missing.
-    void make_nodes(const std::string& realm, int32_t count);
+    // Makes the ranges of a realm that has none.
+    void make_nodes(const std::string& realm, const flakeid::LeaseRealm& settings);
 };
 
 class LeaseDatabase {
@@ -189,6 +194,10 @@ private:
     const NodeRow* find_node(const Transaction& t, const NodeKey& key) const;
     const HistoryRow* find_lease(const Transaction& t, const Token& token) const;
     const Realm* find_realm(const Transaction& t, const std::string& name) const;
+    // Those that lie in a realm, or in a range; what is deleted does not.
+    std::vector<NodeKey> ranges_of(const Transaction& t, const std::string& realm) const;
+    int64_t leased_until(const Transaction& t, const NodeKey& key, int32_t nodes) const;
+    bool divide(int id, Transaction& t);
     std::vector<int32_t> free_nodes(const Transaction& t, int64_t* earliest_us) const;
     LeaseMoment read_clock(int64_t hold_s);
     bool begin_leases(Transaction& t, const std::string& name);

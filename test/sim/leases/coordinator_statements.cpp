@@ -3,6 +3,7 @@
 #include "leases/coordinator.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace sim {
 
@@ -152,6 +153,7 @@ bool LeaseDatabase::advance(int id, Transaction& t)
         return true;
     case Step::lock_node: {
         const NodeRow* row = find_node(t, {realm, t.node});
+        assert(row != nullptr);
         if (row->free_from_us > t.moment.now_us || lock_node(id, t)) {
             grant(t);
         }
@@ -204,7 +206,15 @@ bool LeaseDatabase::advance(int id, Transaction& t)
         }
         return true;
     case Step::lock_revoked: {
-        const NodeRow* row = find_node(t, {realm, t.node});
+        const NodeRow* row = nullptr;
+        for (const NodeKey& key : ranges_of(t, realm)) {
+            const NodeRow* range = find_node(t, key);
+            if (t.question.wish.node >= key.second &&
+                t.question.wish.node - key.second < range->nodes) {
+                t.node = key.second;
+                row = range;
+            }
+        }
         int64_t free_us;
         if (row == nullptr || !decide_revoke(t.moment, row->free_from_us, &free_us)) {
             t.step = Step::done;
@@ -218,12 +228,11 @@ bool LeaseDatabase::advance(int id, Transaction& t)
             return false;
         }
         t.changes.realms[realm] = t.question.settings;
-        for (int32_t node = 0; node < t.question.settings.settings.nodes; node++) {
-            if (find_node(t, {realm, node}) == nullptr) {
-                t.changes.nodes[{realm, node}] = NodeRow{};
-            }
+        if (divide(id, t)) {
+            t.step = Step::done;
+        } else {
+            refuse(t, LeaseRefusal::busy);
         }
-        t.step = Step::done;
         return true;
     case Step::done:
         break;
@@ -234,8 +243,8 @@ bool LeaseDatabase::advance(int id, Transaction& t)
 // The node's last lease is that of the question.
 bool LeaseDatabase::is_its_own(const Transaction& t) const
 {
-    const NodeRow& row = *find_node(t, {t.question.realm, t.node});
-    return row.leased && row.token == t.question.token;
+    const NodeRow* row = find_node(t, {t.question.realm, t.node});
+    return row != nullptr && row->leased && row->token == t.question.token;
 }
 
 // Locks the node's row, or refuses the question.
@@ -252,12 +261,13 @@ bool LeaseDatabase::lock_node(int id, Transaction& t)
 void LeaseDatabase::grant(Transaction& t)
 {
     const Question& q = t.question;
-    t.earlier_us = find_node(t, {q.realm, t.node})->free_from_us;
+    const NodeRow range = *find_node(t, {q.realm, t.node});
+    t.earlier_us = range.free_from_us;
     t.granted = decide_grant(t.moment, false, t.earlier_us, t.length_s);
     if (t.granted.refusal != LeaseRefusal::none) {
         return refuse(t, t.granted.refusal);
     }
-    t.changes.nodes[{q.realm, t.node}] = {t.granted.end_us, true, q.token};
+    t.changes.nodes[{q.realm, t.node}] = {t.granted.end_us, true, q.token, range.nodes};
     t.step = Step::make_lease;
 }
 
@@ -265,8 +275,10 @@ void LeaseDatabase::keep_lease(Transaction& t)
 {
     const Question& q = t.question;
     const GrantDecision& decision = t.granted;
-    t.changes.history[q.token] = {q.realm,         t.node,          q.holder, decision.start_us,
-                                  decision.end_us, t.moment.now_us, false,    t.earlier_us};
+    const int32_t nodes = find_node(t, {q.realm, t.node})->nodes;
+    t.changes.history[q.token] = {
+        q.realm, t.node,       q.holder, decision.start_us, decision.end_us, t.moment.now_us,
+        false,   t.earlier_us, nodes};
     using Row = std::tuple<int64_t, int64_t, Token>;
     std::vector<Row> of_node;
     auto see = [&](const Token& token, const HistoryRow& row) {
@@ -286,8 +298,8 @@ void LeaseDatabase::keep_lease(Transaction& t)
     for (size_t i = history_length - 1; i < of_node.size(); i++) {
         t.changes.history[std::get<2>(of_node[i])] = HistoryRow{};
     }
-    t.reply = {LeaseRefusal::none, t.node, q.token,     decision.start_us,
-               decision.end_us,    true,   t.reply.here};
+    t.reply = {LeaseRefusal::none, t.node, q.token,      decision.start_us,
+               decision.end_us,    true,   t.reply.here, nodes};
     t.step = Step::done;
 }
 
@@ -297,7 +309,7 @@ bool LeaseDatabase::is_same_question(const Transaction& t) const
     const HistoryRow& lease = *find_lease(t, q.token);
     return lease.realm == q.realm && lease.holder == q.holder &&
            (q.wish.any || q.wish.node == lease.node) &&
-           (!q.wish.has_max_node || q.wish.max_node >= lease.node);
+           (!q.wish.has_max_node || q.wish.max_node >= lease.node + (lease.nodes - 1));
 }
 
 // The node's row is locked.
@@ -317,8 +329,8 @@ void LeaseDatabase::grant_again(Transaction& t)
     node.free_from_us = lease.end_us = decision.end_us;
     t.changes.nodes[{q.realm, t.node}] = node;
     t.changes.history[q.token] = lease;
-    t.reply = {LeaseRefusal::none, t.node, q.token,     lease.start_us,
-               decision.end_us,    true,   t.reply.here};
+    t.reply = {LeaseRefusal::none, t.node, q.token,      lease.start_us,
+               decision.end_us,    true,   t.reply.here, lease.nodes};
     t.step = Step::done;
 }
 

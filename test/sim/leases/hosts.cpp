@@ -541,7 +541,7 @@ void restore_dump(Host& host, const Host& of)
     LeaseDatabase empty;
     for (const auto& [name, realm] : of.database.tables.realms) {
         empty.tables.realms[name] = realm;
-        empty.tables.make_nodes(name, realm.settings.nodes);
+        empty.tables.make_nodes(name, realm.settings);
     }
     empty.tables.names = of.database.tables.names;
     empty.random = host.database.random;

@@ -48,9 +48,7 @@ int calls, waits, refusals[32], circles;
 std::map<Token, std::string> real; // token of the tables -> of the server
 std::vector<Token> known;          // that were given, also by transactions that did not commit
 std::string conninfo;
-
 std::vector<std::string> said_so_far;
-
 // What the sessions did, the last of it printed with a failure.
 void remember(const Session& s, const std::string& what)
 {
@@ -76,8 +74,7 @@ void remember(const Session& s, const std::string& what)
 template <typename Action>
 auto timed(Action action)
 {
-    timespec from;
-    timespec to;
+    timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     auto result = action();
     clock_gettime(CLOCK_MONOTONIC, &to);
@@ -177,12 +174,11 @@ void check_answer(Session& s)
             return std::string(
                 PQntuples(result) > 0 && i < PQnfields(result) ? PQgetvalue(result, 0, i) : "");
         };
-        std::string said = field(0);
-        std::string expected = said;
+        std::string said = field(0), expected = said;
         if (s.question.kind == Question::acquire) {
-            said = field(0) + " " + field(2) + " " + field(3);
+            said = field(0) + " " + field(2) + " " + field(3) + " " + field(4);
             expected = std::to_string(reply.node) + " " + std::to_string(reply.start_us) + " " +
-                       std::to_string(reply.end_us);
+                       std::to_string(reply.end_us) + " " + std::to_string(reply.nodes);
             real[reply.token] = field(1);
             known.push_back(reply.token);
         } else if (s.question.kind == Question::renew || s.question.kind == Question::release) {
@@ -306,9 +302,9 @@ Question any_question()
                                      : dice.between(1, 30) * s_us;
     q.wish.any = dice.one_in(2);
     q.wish.node =
-        static_cast<int32_t>(dice.one_in(30) ? dice.between(-1, 2000) : dice.between(0, 5));
+        static_cast<int32_t>(dice.one_in(30) ? dice.between(-1, 2000) : dice.between(0, 8));
     q.wish.has_max_node = dice.one_in(2);
-    q.wish.max_node = static_cast<int32_t>(dice.between(dice.one_in(20) ? -1 : 0, 7));
+    q.wish.max_node = static_cast<int32_t>(dice.between(dice.one_in(20) ? -1 : 0, 12));
     const int64_t kind = dice.below(100);
     // Of two leases that were acquired at the same moment either may go from the history first.
     const int64_t now_us = std::max<int64_t>(database.wall_us, database.clock.clock_us);
@@ -330,7 +326,9 @@ Question any_question()
         q.kind = Question::release;
     } else if (kind < 92) {
         q.kind = Question::set_realm;
-        q.settings.settings = {static_cast<int32_t>(dice.between(1, 6)),
+        const auto each = static_cast<int32_t>(dice.one_in(2) ? 1 : dice.between(2, 4));
+        q.settings.settings = {static_cast<int32_t>(dice.one_in(2) ? 0 : dice.between(1, 5)),
+                               each * static_cast<int32_t>(dice.between(1, 6)), each,
                                static_cast<int32_t>(dice.between(3, 60)),
                                static_cast<int32_t>(dice.between(0, 12))};
     } else if (kind < 94) {
@@ -442,8 +440,7 @@ void compare_rows()
     auto us = [](int64_t moment_us) {
         return moment_us == INT64_MIN ? "-" : std::to_string(moment_us);
     };
-    std::set<std::string> said;
-    std::set<std::string> expected;
+    std::set<std::string> said, expected;
     auto take = [&](const std::string& sql) {
         const std::string text = query(monitor, sql.c_str());
         for (size_t at = 0; at < text.size();) {
@@ -458,28 +455,32 @@ void compare_rows()
             at = end + 1;
         }
     };
-    take("SELECT 'realm', realm, nodes, max_ttl_s, max_skew_s FROM flakeid.lease_realm");
-    take("SELECT 'node', realm, node, '*' || token, CASE WHEN isfinite(free_from) THEN " +
+    take("SELECT 'realm', realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s FROM "
+         "flakeid.lease_realm");
+    take("SELECT 'node', realm, node, nodes, '*' || token, CASE WHEN isfinite(free_from) THEN " +
          in_us("free_from") + " END FROM flakeid.lease_node");
-    take("SELECT 'lease', '*' || token, realm, node, holder, " + in_us("lease_start") + ", " +
-         in_us("lease_end") + ", released_at IS NOT NULL, CASE WHEN isfinite(earlier_end) THEN " +
-         in_us("earlier_end") + " END FROM flakeid.lease_history");
+    take("SELECT 'lease', '*' || token, realm, node, nodes, holder, " + in_us("lease_start") +
+         ", " + in_us("lease_end") +
+         ", released_at IS NOT NULL, CASE WHEN isfinite(earlier_end) THEN " + in_us("earlier_end") +
+         " END FROM flakeid.lease_history");
     take(
         "SELECT 'clock', lease_clock, lease_rest, lease_hold, lease_generation FROM flakeid.state");
     for (const auto& [name, r] : database.tables.realms) {
-        expected.insert("realm|" + name + "|" + std::to_string(r.settings.nodes) + "|" +
-                        std::to_string(r.settings.max_ttl_s) + "|" +
-                        std::to_string(r.settings.max_skew_s));
+        expected.insert(
+            "realm|" + name + "|" + std::to_string(r.settings.first_node) + "|" +
+            std::to_string(r.settings.nodes) + "|" + std::to_string(r.settings.lease_nodes) + "|" +
+            std::to_string(r.settings.max_ttl_s) + "|" + std::to_string(r.settings.max_skew_s));
     }
     for (const auto& [key, row] : database.tables.nodes) {
         expected.insert("node|" + key.first + "|" + std::to_string(key.second) + "|" +
+                        std::to_string(row.nodes) + "|" +
                         (row.leased ? token_number(row.token) : "-") + "|" + us(row.free_from_us));
     }
     for (const auto& [token, row] : database.tables.history) {
         expected.insert("lease|" + token_number(token) + "|" + row.realm + "|" +
-                        std::to_string(row.node) + "|" + row.holder + "|" + us(row.start_us) + "|" +
-                        us(row.end_us) + "|" + (row.released ? "t" : "f") + "|" +
-                        us(row.earlier_us));
+                        std::to_string(row.node) + "|" + std::to_string(row.nodes) + "|" +
+                        row.holder + "|" + us(row.start_us) + "|" + us(row.end_us) + "|" +
+                        (row.released ? "t" : "f") + "|" + us(row.earlier_us));
     }
     expected.insert("clock|" + us(database.clock.clock_us) + "|" + us(database.clock.rest_us) +
                     "|" + us(database.clock.hold_s) + "|" + us(database.clock.generation));
@@ -551,7 +552,7 @@ int main(int argc, char** argv)
         s.connection = connect();
     }
     monitor = connect();
-    timespec start_time;
+    timespec start_time, end_time;
     clock_gettime(CLOCK_MONOTONIC, &start_time);
     int rounds = 0;
     while (calls < wanted) {
@@ -584,7 +585,6 @@ int main(int argc, char** argv)
     }
     end_all();
     compare_rows();
-    timespec end_time;
     clock_gettime(CLOCK_MONOTONIC, &end_time);
     printf("the server took %.3f s, the tables %.3f s\n",
            static_cast<double>(end_time.tv_sec - start_time.tv_sec) +

@@ -36,7 +36,7 @@ std::string sql_of(const Question& q, const std::string& token)
     switch (q.kind) {
     case Question::acquire:
         return "SELECT node, token, " + in_us("lease_start") + ", " + in_us("lease_end") +
-               " FROM flakeid.lease_acquire('" + q.realm + "', '" + q.holder + "', " +
+               ", nodes FROM flakeid.lease_acquire('" + q.realm + "', '" + q.holder + "', " +
                interval(q.wish.ttl_us) + ", " + node + ", " + top + ", " +
                (q.chosen ? "'" + token + "'" : "NULL") + ")";
     case Question::renew:
@@ -49,7 +49,9 @@ std::string sql_of(const Question& q, const std::string& token)
         return "SELECT flakeid.lease_realm_set('" + q.realm + "', " +
                std::to_string(q.settings.settings.nodes) + ", '" +
                std::to_string(q.settings.settings.max_ttl_s) + " s', '" +
-               std::to_string(q.settings.settings.max_skew_s) + " s')";
+               std::to_string(q.settings.settings.max_skew_s) + " s', first_node => " +
+               std::to_string(q.settings.settings.first_node) + ", lease_nodes => " +
+               std::to_string(q.settings.settings.lease_nodes) + ")";
     case Question::revoke:
         return "SELECT flakeid.lease_revoke('" + q.realm + "', " + node + ")";
     case Question::begin_rest:
@@ -86,6 +88,8 @@ const char* words_of(LeaseRefusal refusal)
         return "hands out no leases before";
     case LeaseRefusal::out_of_range:
         return "is out of range for realm";
+    case LeaseRefusal::inside:
+        return "begins with node";
     case LeaseRefusal::in_use:
         return "is not free before";
     case LeaseRefusal::all_leased:
