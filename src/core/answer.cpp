@@ -152,18 +152,22 @@ const char* describe(AnswerStatus status)
 
 AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* known, Grant* grant)
 {
-    const AnswerStatus shape = check_shape(answer, 4 + generation_columns);
+    static_assert(5 + generation_columns == most_answer_fields);
+    const AnswerStatus shape = check_shape(answer, most_answer_fields);
     if (shape != AnswerStatus::ok) {
         return shape;
     }
     Grant read;
     uint64_t node;
+    uint64_t nodes;
     if (!read_number(answer.fields[0], max_node_number, &node) ||
         !read_moment(answer.fields[2], &read.start_us) ||
-        !read_moment(answer.fields[3], &read.end_us)) {
+        !read_moment(answer.fields[3], &read.end_us) ||
+        !read_number(answer.fields[4], max_node_number + 1 - node, &nodes) || nodes == 0) {
         return AnswerStatus::bad_number;
     }
-    if (wish.any ? node > wish.node : node != wish.node) {
+    const uint64_t most = wish.any ? wish.node : wish.max_node != 0 ? wish.max_node : UINT64_MAX;
+    if (node + nodes - 1 > most || (!wish.any && node != wish.node)) {
         return AnswerStatus::other_node;
     }
     if (!read_token(answer.fields[1], read.token)) {
@@ -178,6 +182,7 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* know
         return AnswerStatus::bad_span;
     }
     read.node = static_cast<uint32_t>(node);
+    read.nodes = static_cast<uint32_t>(nodes);
     Generation here;
     const AnswerStatus status = read_generation(answer, *known, &here);
     if (status == AnswerStatus::ok) {

@@ -39,23 +39,27 @@ struct AnswerField {
     bool is_text;
 };
 
+constexpr int most_answer_fields = 8; // that is read of any answer
+
 struct Answer {
     int rows;
     int columns;
-    const AnswerField* fields; // of the first row; `columns` of them
+    const AnswerField* fields; // of the first row; `columns` of them, or as many as are read
 };
 
 // What was asked for.
 struct Wish {
-    bool any; // any node up to `node`, otherwise that one
+    bool any; // any nodes up to `node`, otherwise that one
     uint32_t node;
     int seconds;
     unsigned char token[token_size]; // that the holder chose
     bool again;                      // the token was asked with before
+    uint32_t max_node; // of a wish for one node: those after it go up to here; 0: or further
 };
 
 struct Grant {
-    uint32_t node;
+    uint32_t node;  // the first one
+    uint32_t nodes; // how many, from that one on
     unsigned char token[token_size];
     int64_t start_us, end_us; // since 1970, whole seconds
 };
@@ -64,7 +68,7 @@ enum class AnswerStatus {
     ok,
     bad_shape,    // not one row of so many fields
     bad_field,    // null or in binary form
-    bad_number,   // no node or moment in decimal digits, or none that there can be
+    bad_number,   // no node, count or moment in decimal digits, or none that there can be
     other_node,   // not what was asked for
     bad_token,    // no uuid
     other_token,  // not the one that was asked with
@@ -75,9 +79,9 @@ enum class AnswerStatus {
 // Returns what is wrong, for a message.
 const char* describe(AnswerStatus status);
 
-// Reads node, token, start and end of a new lease, both in seconds since 1970, and which
-// coordinator gives it. Sets `grant` and `known` when all of them are what `wish` asked for, of a
-// coordinator that is to be believed.
+// Reads node, token, start and end of a new lease, both in seconds since 1970, how many nodes it
+// has, and which coordinator gives it. Sets `grant` and `known` when all of them are what `wish`
+// asked for, of a coordinator that is to be believed.
 AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* known, Grant* grant);
 
 // Reads the new end of a lease that began at `start_us`, in seconds since 1970, and the same.

@@ -43,8 +43,9 @@ const char* words_of(SecretSource source)
 uint32_t usable_nodes(const Layout& layout, const NodeSpan& span)
 {
     const uint32_t all = span.last - span.first + 1;
-    return has_coordinator() ? std::min(all, leasable_nodes(span.first, span.last))
-                             : std::min(all, slots_for_span(layout, span.first, span.last));
+    const bool singly = has_coordinator() && node_setting.source != NodeSource::any;
+    return std::min(all, singly ? leasable_nodes(span.first, span.last)
+                                : slots_for_span(layout, span.first, span.last));
 }
 
 constexpr char follows[] = "follows from the settings";
@@ -210,7 +211,8 @@ void add_leases(ReturnSetInfo* result)
         if (report_lease(place, &lease)) {
             const bool numbered = lease.end_us != 0 || lease.wanted != any_node;
             add_row(result,
-                    numbered ? psprintf("lease of node %u", lease.node) : "lease of any node",
+                    numbered ? psprintf("lease of %s", nodes_text(lease.node, lease.nodes))
+                             : "lease of any node",
                     how_it_is_held(lease), follows,
                     lease.end_us != 0 ? lease.end_us : lease.last_end_us);
         }
@@ -233,10 +235,9 @@ FLAKEID_FUNCTION(flakeid_status_now)
     row("ids per second and node", psprintf(INT64_FORMAT, rate));
     if (span.problem != nullptr) {
         row("node", span.problem);
-    } else if (node_setting.source == NodeSource::any) {
-        row("node",
-            nodes_in_use(layout, &span) ? psprintf("%u", span.first) : "none is leased yet");
-        row("ids per second", psprintf(INT64_FORMAT, rate));
+    } else if (!nodes_in_use(layout, &span)) {
+        row("node", "none is leased yet");
+        row("ids per second", psprintf(INT64_FORMAT, rate * (span.last - span.first + 1)));
     } else if (span.last > layout.max_node) {
         row("node", psprintf("out of range: the layout has nodes 0 to %u", layout.max_node));
     } else {

@@ -4,6 +4,7 @@
 #include "durable/clock_watch.hpp"
 #include "server/messages.hpp"
 #include "durable/server_horizon.hpp"
+#include "generator/leased.hpp"
 #include "generator/refusals.hpp"
 #include "settings/settings.hpp"
 #include "server/shared.hpp"
@@ -243,7 +244,8 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     if (unlikely(g.lease.entry != nullptr)) {
         if (unlikely(!lease_holds(g.lease, last))) {
             view_lease(g);
-            if (g.lease.end_us == 0 && is_span(g) && lease_failing(g.lease.entry)) {
+            if (g.lease.end_us == 0 && is_span(g) && leased_singly(g) &&
+                lease_failing(g.lease.entry)) {
                 move_on(g, want, no_tick);
             }
             if (g.lease.end_us == 0) {

@@ -71,7 +71,7 @@ struct Generator {
     Cache cache;
     HeldLease lease;
     bool admitted; // `node`, so that ids of it may be issued
-    Span granted;  // by flakeid.node
+    Span granted;  // by flakeid.node; before auto has a lease, as if that began with node 0
     Span span;     // that, or the one node that the caller named
     uint32_t node; // of the span, where this session is
     SpanRound round;
@@ -117,12 +117,20 @@ void refresh_limits(Generator& generator, int64_t now_us);
 // another layout's slots are in its way.
 Slot* find_slot(const Generator& generator, uint32_t node);
 
-// Reads the lease anew, and opens the slot for it. g.lease.end_us is 0 when it is not held.
-void view_lease(Generator& generator);
+// Goes over to a node, of which this is the slot, or to `unleased_slot`.
+void set_slot(Generator& generator, uint32_t node, Slot* slot);
+extern Slot unleased_slot; // of a generator whose node is not leased yet
 
-// Takes one node of the span; false when only spare slots are left for it, or its lease is not held
-// yet.
-bool set_node(Generator& generator, uint32_t node);
+inline void drop_cache(Generator& generator)
+{
+    generator.cache.next = generator.cache.end = no_word;
+}
+
+inline void reset_round(Generator& generator)
+{
+    const Span& span = generator.span;
+    generator.round = {Tick{0}, no_tick, span.first, span.last - span.first};
+}
 
 inline bool is_span(const Generator& generator)
 {

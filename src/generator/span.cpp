@@ -1,5 +1,7 @@
 #include "generator/span.hpp"
 
+#include "generator/leased.hpp"
+
 namespace flakeid {
 
 namespace {
@@ -34,7 +36,7 @@ void begin_round(Generator& g)
 bool take_further(Generator& g, uint32_t node)
 {
     const bool taken = set_node(g, node);
-    if (!taken && g.lease.entry == nullptr) {
+    if (!taken && !leased_singly(g)) {
         g.span.last = node - 1; // nor is there one for those after it
         g.round.unvisited = std::min(g.round.unvisited, g.span.last - g.span.first);
     }
@@ -81,7 +83,7 @@ void move_on(Generator& g, Want want, Tick tick)
 
 void step_aside(Generator& g)
 {
-    if (is_span(g) && g.lease.entry == nullptr && take_further(g, node_after(g, g.node))) {
+    if (is_span(g) && !leased_singly(g) && take_further(g, node_after(g, g.node))) {
         begin_round(g);
     }
 }

@@ -59,6 +59,7 @@ Lease* take(uint32_t node, uint32_t max_node)
         taken->start_us = taken->last_end_us = 0;
         taken->previous = again ? taken->previous : any_node;
         taken->wanted = taken->node = node;
+        taken->nodes = 1;
         taken->max_node = max_node;
         taken->trouble = Trouble::none;
         taken->in_use = true;
@@ -72,6 +73,11 @@ void close_slot(Slot& slot)
     if (Word{pg_atomic_read_u64(&slot.word)} != closed_word) {
         slot.word_before = close_word(slot);
     }
+}
+
+bool has_node(uint32_t first, uint32_t nodes, uint32_t node)
+{
+    return node >= first && node - first < nodes;
 }
 
 // The last moment of the tick of a slot's word. For a layout with a back field it is the end of the
@@ -147,6 +153,7 @@ LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node)
         return LeaseView{same,
                          same && end_us != 0,
                          lease->node,
+                         lease->nodes,
                          lease->start_us,
                          static_cast<int64_t>(end_us),
                          lease->last_end_us};
@@ -155,7 +162,7 @@ LeaseView lease_view(Lease* lease, uint32_t wanted, uint32_t max_node)
 
 bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word)
 {
-    if (slot->node != view.node) {
+    if (!has_node(view.node, view.nodes, slot->node)) {
         return false;
     }
     if (Word{pg_atomic_read_u64(&slot->word)} != closed_word) {
@@ -163,7 +170,7 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word
     }
     return locked(LW_EXCLUSIVE, [&] {
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
-                          lease->start_us == view.start_us;
+                          lease->nodes == view.nodes && lease->start_us == view.start_us;
         if (held && !slot->yielded && Word{pg_atomic_read_u64(&slot->word)} == closed_word) {
             const Word word = std::max(first_word, opening_word(*slot));
             Assert(word > slot->word_before && word != closed_word);
@@ -187,7 +194,7 @@ bool lease_left_ahead(Lease* lease, int64_t now_us)
         return lease->wanted == any_node && pg_atomic_read_u64(&lease->end_us) != 0 &&
                lease->start_us <= furthest_us && std::any_of(slots, slots + count, [&](Slot& slot) {
                    const Word word{pg_atomic_read_u64(&slot.word)};
-                   return slot.node == lease->node && word != closed_word &&
+                   return has_node(lease->node, lease->nodes, slot.node) && word != closed_word &&
                           lies_past(slot.key, word) && !lies_past(slot.key, settled_word(slot.key));
                });
     });
@@ -236,6 +243,7 @@ void lease_resume(Lease* lease, const Grant& grant, int64_t stamped_us)
         Assert(lease->in_use && pg_atomic_read_u64(&lease->end_us) == 0);
         Assert(grant.start_us < grant.end_us);
         lease->node = grant.node;
+        lease->nodes = grant.nodes;
         lease->start_us = grant.start_us;
         lease->last_end_us = grant.end_us;
         lease->previous = grant.node;
@@ -274,7 +282,7 @@ int64_t lease_close(Lease* lease)
         uint32_t count;
         Slot* slots = taken_slots(&count);
         for (uint32_t i = 0; i < count; i++) {
-            if (slots[i].node == lease->node) {
+            if (has_node(lease->node, lease->nodes, slots[i].node)) {
                 close_slot(slots[i]);
                 last_us = std::max(last_us, last_moment(slots[i], end_us));
             }
@@ -289,14 +297,15 @@ void lease_forget(Lease* lease)
     locked(LW_EXCLUSIVE, [&] { lease->in_use = false; });
 }
 
-bool lease_drew(uint32_t node)
+bool lease_drew(uint32_t node, uint32_t nodes)
 {
     return locked(LW_SHARED, [&] {
         uint32_t count;
         Slot* slots = taken_slots(&count);
         return std::any_of(slots, slots + count, [&](Slot& slot) {
             const Word word{pg_atomic_read_u64(&slot.word)};
-            return slot.node == node && (word == closed_word ? slot.word_before : word) != no_word;
+            return has_node(node, nodes, slot.node) &&
+                   (word == closed_word ? slot.word_before : word) != no_word;
         });
     });
 }
@@ -307,7 +316,9 @@ uint64_t lease_words(const Lease* lease)
     uint32_t count;
     Slot* slots = taken_slots(&count);
     for (uint32_t i = 0; i < count; i++) {
-        sum += slots[i].node == lease->node ? pg_atomic_read_u64(&slots[i].word) : 0;
+        sum += has_node(lease->node, lease->nodes, slots[i].node)
+                   ? pg_atomic_read_u64(&slots[i].word)
+                   : 0;
     }
     return sum;
 }

@@ -5,8 +5,8 @@
 // and read from when until when they may stamp. AddinShmemInitLock guards all of a table and of its
 // leases except the atomics.
 //
-// Order of a grant: start, node and token, and then the end. Order of a release: end 0; close the
-// slots of the node, so that a swap in flight fails; read the last stamp; then tell the
+// Order of a grant: start, nodes and token, and then the end. Order of a release: end 0; close the
+// slots of the nodes, so that a swap in flight fails; read the last stamp; then tell the
 // coordinator.
 //
 // A closed slot is opened for a lease that is held, under the lock, at the first word of the lease
@@ -35,7 +35,8 @@ struct Lease {
     int64_t stamped_us;  // before its start, the server stamped no id after it
     uint32_t wanted;     // node, or any_node
     uint32_t max_node;   // that any_node may become
-    uint32_t node;       // that is or was held
+    uint32_t node;       // that is or was held, the first one
+    uint32_t nodes;      // how many, from that one on
     uint32_t previous;   // the node that any_node was last, or any_node
     bool in_use;
     Trouble trouble; // of the last attempt to take or renew it
@@ -88,7 +89,8 @@ auto locked(LWLockMode mode, Action action)
 struct LeaseView {
     bool same; // false: nobody wanted it for long, and it is another one now
     bool held;
-    uint32_t node; // that is or was held
+    uint32_t node;  // that is or was held, the first one
+    uint32_t nodes; // how many, from that one on
     int64_t start_us, end_us;
     int64_t last_end_us; // 0: none was held
 };
@@ -168,9 +170,9 @@ void lease_forget(Lease* lease);
 void lease_set_trouble(Lease* lease, Trouble trouble, const char* text);
 // Notes that the coordinator answered.
 void lease_note_answer();
-// Tells whether ids of a node may have been made since the start of the server.
-bool lease_drew(uint32_t node);
-// Returns the words of its node, added up: another number when one was issued since.
+// Tells whether ids of one of the nodes may have been made since the start of the server.
+bool lease_drew(uint32_t node, uint32_t nodes);
+// Returns the words of its nodes, added up: another number when one was issued since.
 uint64_t lease_words(const Lease* lease);
 
 static_assert(is_plain<Lease, LeaseText, LeaseTable, LeaseView, HeldLease>);

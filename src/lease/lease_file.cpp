@@ -13,7 +13,7 @@ namespace flakeid {
 
 namespace {
 
-constexpr uint64_t page_format = 2;
+constexpr uint64_t page_format = 3;
 constexpr int page_records = record_count / 2; // the file is two pages
 constexpr int record_leases = max_leases / page_records;
 
@@ -25,11 +25,13 @@ struct Writer {
 };
 static_assert(std::has_unique_object_representations_v<Writer>);
 
+constexpr size_t kept_size = offsetof(KeptLease, nodes) + sizeof(KeptLease::nodes);
+
 struct RecordOfLeases {
     Writer writer;
     Generation known;
-    uint64_t realm; // hash of its name
-    KeptLease leases[record_leases];
+    uint64_t realm;                                 // hash of its name
+    unsigned char leases[record_leases][kept_size]; // KeptLease without what pads it
 };
 static_assert(sizeof(RecordOfLeases) <= record_body_size);
 
@@ -96,7 +98,9 @@ int put_page(int page, const Writer& writer)
         body.writer = writer;
         body.known = file.known;
         body.realm = file.realm;
-        memcpy(body.leases, &file.kept[i * record_leases], sizeof body.leases);
+        for (int k = 0; k < record_leases; k++) {
+            memcpy(body.leases[k], &file.kept[i * record_leases + k], kept_size);
+        }
         records[i].head.format = page_format;
         records[i].head.era = file.era;
         memcpy(records[i].body, &body, sizeof body);
@@ -168,6 +172,7 @@ Grant grant_of(const KeptLease& kept)
 {
     Grant grant;
     grant.node = kept.node;
+    grant.nodes = kept.nodes;
     memcpy(grant.token, kept.token, sizeof grant.token);
     grant.start_us = kept.start_us;
     grant.end_us = kept.start_us + kept.length_s * us_per_s;
@@ -218,7 +223,9 @@ void lease_file_read(const char* realm, Generation* known)
     file.says = true;
     for (int i = 0; i < page_records && first.realm == file.realm; i++) {
         const RecordOfLeases body = body_of(page[i]);
-        memcpy(&file.found[i * record_leases], body.leases, sizeof body.leases);
+        for (int k = 0; k < record_leases; k++) {
+            memcpy(&file.found[i * record_leases + k], body.leases[k], kept_size);
+        }
     }
 }
 
@@ -256,6 +263,7 @@ void lease_file_keep(int place, const Lease* lease)
     kept.wanted = lease->wanted;
     kept.max_node = lease->max_node;
     kept.node = lease->node;
+    kept.nodes = lease->nodes;
     memcpy(kept.token, lease->token, sizeof kept.token);
     kept.start_us = lease->start_us;
     kept.length_s = static_cast<int32_t>((lease->last_end_us - lease->start_us) / us_per_s);
@@ -320,7 +328,8 @@ void lease_file_keep_given_back()
         while (place < max_leases && file.kept[place].length_s != 0) {
             place++;
         }
-        if (found.length_s == given_back_length && place < max_leases && !lease_drew(found.node)) {
+        if (found.length_s == given_back_length && place < max_leases &&
+            !lease_drew(found.node, found.nodes)) {
             file.kept[place] = found;
             file.kept[place].start_us = std::max(found.start_us, file.stamped_us);
         }

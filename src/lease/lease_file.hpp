@@ -39,7 +39,7 @@ struct KeptLease {
     int64_t start_us;          // or, of one that is given back, the last stamp
     int32_t length_s;          // of a lease; 0: nothing is kept; or one of the following
     uint32_t wanted, max_node; // as in Lease
-    uint32_t node;
+    uint32_t node, nodes;
 };
 constexpr int32_t asked_length = -1;      // no answer is kept
 constexpr int32_t given_back_length = -2; // the coordinator has not answered that

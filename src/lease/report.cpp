@@ -168,14 +168,33 @@ void throw_leased_node_out_of_range(uint32_t node, const Layout& layout, const c
                     "it, or give the realm no more nodes than that."));
 }
 
+void throw_lease_too_small(uint32_t wanted, uint32_t nodes)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("flakeid.node is auto(%u), and a lease has %s", wanted,
+                   nodes == 1 ? "one node" : psprintf("%u nodes", nodes)),
+            errdetail("How many it has is a setting of its realm on the coordinator."),
+            errhint("Set flakeid.node to auto(%u), or on the coordinator, as a superuser: SELECT "
+                    "flakeid.lease_realm_set(%s, lease_nodes => %u);",
+                    nodes, quote_literal_cstr(lease_settings.realm), wanted));
+}
+
+const char* nodes_text(uint32_t node, uint32_t nodes)
+{
+    return nodes == 1 ? psprintf("node %u", node)
+                      : psprintf("nodes %u to %u", node, node + nodes - 1);
+}
+
 bool nodes_in_use(const Layout& layout, NodeSpan* span)
 {
     if (node_setting.source == NodeSource::any) {
         Lease* lease = lease_want(any_node, layout.max_node, true);
         const LeaseView view =
             lease == nullptr ? LeaseView{} : lease_view(lease, any_node, layout.max_node);
-        span->first = span->last = view.node;
-        return view.held;
+        const uint32_t further = span->last - span->first;
+        span->first = view.node;
+        span->last = view.node + further;
+        return view.held && further < view.nodes;
     }
     return true;
 }
@@ -202,8 +221,9 @@ bool report_lease(int place, LeaseReport* report)
     Lease* lease = &shared_leases()->leases[place];
     const bool in_use = locked(LW_SHARED, [&] {
         const uint64_t end_us = pg_atomic_read_u64(&lease->end_us);
-        *report = LeaseReport{lease->wanted, lease->node, static_cast<int64_t>(end_us),
-                              lease->last_end_us, nullptr};
+        *report =
+            LeaseReport{lease->wanted,      lease->node, lease->nodes, static_cast<int64_t>(end_us),
+                        lease->last_end_us, nullptr};
         return lease->in_use;
     });
     report->reasons = in_use ? lease_reasons(lease).for_user : nullptr;

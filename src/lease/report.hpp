@@ -20,7 +20,10 @@ const char* coordinator_text_of(const Lease* lease);
 // What a message calls the coordinator: its hosts and database, never the whole connection string.
 LeaseReasons lease_coordinator();
 
-// With auto, narrows a span without a problem to the node that is leased; false while none is.
+// Returns "node 5", or "nodes 16 to 31"; palloc'ed.
+const char* nodes_text(uint32_t node, uint32_t nodes);
+
+// With auto, sets a span without a problem to the nodes that are leased; false while none are.
 bool nodes_in_use(const Layout& layout, NodeSpan* span);
 
 // How the coordinator does, as far as the lease worker asked it; moments on the wall clock, 0:
@@ -37,7 +40,8 @@ CoordinatorReport report_coordinator();
 // One of the server's leases, from 0 to max_leases. False when that place is not in use.
 struct LeaseReport {
     uint32_t wanted; // node, or any_node
-    uint32_t node;   // that is or was held
+    uint32_t node;   // that is or was held, the first one
+    uint32_t nodes;  // how many, from that one on
     int64_t end_us;  // 0: not held
     int64_t last_end_us;
     const char* reasons; // why it is not held, for this user; palloc'ed
@@ -50,6 +54,9 @@ bool report_lease(int place, LeaseReport* report);
 // The coordinator chose `node`, which the layout `name` does not have.
 [[noreturn]] void throw_leased_node_out_of_range(uint32_t node, const Layout& layout,
                                                  const char* name);
+
+// flakeid.node is auto(`wanted`), and a lease of the realm has no more than `nodes`.
+[[noreturn]] void throw_lease_too_small(uint32_t wanted, uint32_t nodes);
 
 // A line in the log each: the coordinator cannot be reached, can be again, gives no lease.
 void log_away(const char* why);

@@ -109,16 +109,17 @@ bool ask_for_grant(const Lease* lease, Grant* grant)
     Wish wish{};
     memcpy(wish.token, lease_file_ask(place_of(lease), lease, &wish.again), sizeof wish.token);
     wish.seconds = lease_settings.ttl_s;
-    auto ask = [&](bool any, uint32_t node) {
+    auto ask = [&](bool any, uint32_t node, uint32_t max_node = 0) {
         wish.any = any;
         wish.node = node;
+        wish.max_node = max_node;
         return coordinator_acquire(c, asking.realm, holder, wish, grant);
     };
     if (lease->wanted != any_node) {
         return ask(false, lease->wanted);
     }
     if (lease->previous != any_node) {
-        if (ask(false, lease->previous)) {
+        if (ask(false, lease->previous, lease->max_node)) {
             return true;
         }
         if (is_soon_free(c.trouble) || c.connection == nullptr) {
@@ -236,8 +237,12 @@ bool leave_node(Lease* lease)
         return false;
     }
     const uint32_t node = lease->node;
+    const uint32_t nodes = lease->nodes;
     const int64_t last_us = lease_close(lease);
-    ereport(LOG, errmsg("node %u is given back, for another one", node),
+    ereport(LOG,
+            nodes == 1
+                ? errmsg("node %u is given back, for another one", node)
+                : errmsg("nodes %u to %u are given back, for others", node, node + nodes - 1),
             errdetail("Its ids go up to %s, and the clock, which was ahead, says %s.",
                       moment_text(last_us), moment_text(wall_us())));
     release(lease, last_us);
@@ -296,7 +301,10 @@ void acquire(Lease* lease, Care& care)
     }
     plan_renewal(care, grant.end_us);
     keep(lease);
-    ereport(LOG, errmsg("node %u is leased to this server", grant.node),
+    ereport(LOG,
+            grant.nodes == 1 ? errmsg("node %u is leased to this server", grant.node)
+                             : errmsg("nodes %u to %u are leased to this server", grant.node,
+                                      grant.node + grant.nodes - 1),
             errdetail("Coordinator \"%s\" gave it from %s on.", lease_settings.coordinator_name,
                       moment_text(grant.start_us)));
 }
@@ -305,6 +313,7 @@ void renew(Lease* lease, Care& care)
 {
     Grant known;
     known.node = lease->node;
+    known.nodes = lease->nodes;
     known.start_us = lease->start_us;
     known.end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
     memcpy(known.token, lease->token, sizeof known.token);

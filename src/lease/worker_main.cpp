@@ -82,7 +82,8 @@ Steady attend(Lease* lease, Care& care)
         care.words = lease_words(lease); // nobody draws by that
         if (wall_us() >= end_us) {
             ereport(LOG,
-                    errmsg("the lease of node %u ended at %s", lease->node, moment_text(end_us)),
+                    errmsg("the lease of %s ended at %s", nodes_text(lease->node, lease->nodes),
+                           moment_text(end_us)),
                     errdetail("%s.", lease_failing(lease) ? coordinator_text_of(lease)
                                                           : "This server was stopped, or its clock "
                                                             "was set"));
@@ -120,7 +121,9 @@ void go_on()
         Lease* lease = held ? lease_want(kept.wanted, kept.max_node, true) : nullptr;
         if (lease != nullptr && pg_atomic_read_u64(&lease->end_us) == 0) {
             lease_resume(lease, grant, lease_file_stamped_us());
-            ereport(LOG, errmsg("this server goes on in its lease of node %u", grant.node),
+            ereport(LOG,
+                    errmsg("this server goes on in its lease of %s",
+                           nodes_text(grant.node, grant.nodes)),
                     errdetail("It had the lease before it was started, until %s.",
                               moment_text(grant.end_us)));
         }

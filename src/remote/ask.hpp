@@ -57,10 +57,9 @@ bool check(Coordinator& c, PGresult* result, Read read)
     if (result == nullptr) {
         return false;
     }
-    constexpr int max_columns = 7;
-    AnswerField fields[max_columns];
+    AnswerField fields[most_answer_fields];
     const int columns = PQnfields(result);
-    for (int i = 0; i < columns && i < max_columns; i++) {
+    for (int i = 0; i < columns && i < most_answer_fields; i++) {
         fields[i] =
             AnswerField{PQgetvalue(result, 0, i), static_cast<size_t>(PQgetlength(result, 0, i)),
                         PQgetisnull(result, 0, i) == 0 && PQfformat(result, i) == 0};

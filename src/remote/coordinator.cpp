@@ -210,20 +210,24 @@ bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, 
                          Grant* grant)
 {
     char node[16];
+    char most[16];
     char length[24];
     char token[token_text_size];
+    // A coordinator that was not updated yet leases nodes one by one, and says no number.
     constexpr char columns[] =
         "a.node, a.token, pg_catalog.date_part('epoch', a.lease_start)::pg_catalog.int8, "
         "pg_catalog.date_part('epoch', a.lease_end)::pg_catalog.int8, "
+        "COALESCE(pg_catalog.to_jsonb(a) OPERATOR(pg_catalog.->>) 'nodes'::pg_catalog.text, '1'), "
         "c.realm_id, c.generation, c.place";
     constexpr char source[] =
         ", LATERAL flakeid.lease_acquire(c.realm, $6::pg_catalog.text, $7::pg_catalog.interval, "
         "$8::pg_catalog.int4, $9::pg_catalog.int4, $10::pg_catalog.uuid) AS a";
     write_token(wish.token, token);
     snprintf(node, sizeof node, "%u", wish.node);
+    snprintf(most, sizeof most, "%u", wish.any ? wish.node : wish.max_node);
     snprintf(length, sizeof length, "%d s", wish.seconds);
     const char* const values[] = {holder, length, wish.any ? nullptr : node,
-                                  wish.any ? node : nullptr, token};
+                                  wish.any || wish.max_node != 0 ? most : nullptr, token};
     return check(c, ask_in_realm(c, realm, columns, source, 5, values),
                  [&](const Answer& answer) { return read_grant(answer, wish, &c.known, grant); });
 }

@@ -204,15 +204,26 @@ constexpr NamedSource named_sources[] = {
     {"ip", NodeSource::ip},
 };
 
-// Reads what follows the name of a source: nothing, or such as +32 after one of a name.
-bool read_offset(const char* at, NodeSource source, uint32_t* offset)
+// Reads what follows the name of a source: nothing, such as +32 after one of a name, or such as
+// (16) after auto.
+bool read_rest(const char* at, NodeSource source, NodeSetting* node)
 {
     constexpr uint32_t most = 999999999; // with a number of as many digits it is still an int
     const bool of_name = source == NodeSource::hostname || source == NodeSource::cluster_name;
-    *offset = 0;
+    uint32_t number = 0;
+    node->source = source;
+    node->first = node->last = 0;
     if (*at == '+' && of_name) {
         at++;
-        return read_node_number(&at, offset) && *offset <= most && *at == '\0';
+        const bool good = read_node_number(&at, &number) && number <= most && *at == '\0';
+        node->first = node->last = number;
+        return good;
+    }
+    if (*at == '(' && source == NodeSource::any) {
+        at++;
+        const bool good = read_node_number(&at, &number) && number > 0 && strcmp(at, ")") == 0;
+        node->last = number - 1;
+        return good;
     }
     return *at == '\0';
 }
@@ -234,9 +245,7 @@ bool check_node(char** newval, void** extra, GucSource source)
     for (const NamedSource& named : named_sources) {
         const size_t length = strlen(named.name);
         if (strncmp(*newval, named.name, length) == 0 &&
-            read_offset(*newval + length, named.source, &node.first)) {
-            node.source = named.source;
-            node.last = node.first;
+            read_rest(*newval + length, named.source, &node)) {
             return keep(node, extra);
         }
     }
@@ -250,8 +259,9 @@ bool check_node(char** newval, void** extra, GucSource source)
     }
     node.source = NodeSource::number;
     if (!read_span(*newval, &node.first, &node.last)) {
-        GUC_check_errdetail("A node is a number such as 5, a span such as 8-15, auto, citus, "
-                            "hostname, cluster_name, ip, or file: and the path of a file.");
+        GUC_check_errdetail("A node is a number such as 5, a span such as 8-15, auto, a span such "
+                            "as auto(16), citus, hostname, cluster_name, ip, or file: and the path "
+                            "of a file.");
         return refuse(early_node);
     }
     return keep(node, extra);
@@ -270,8 +280,9 @@ void assign_node(const char* newval, void* extra)
 void node_init()
 {
     DefineCustomStringVariable("flakeid.node", "Node number of this server's ids.",
-                               "A number, a span such as 8-15, auto, citus, hostname, "
-                               "cluster_name, ip, or file: and the path of a file.",
+                               "A number, a span such as 8-15, auto, a span such as auto(16), "
+                               "citus, hostname, cluster_name, ip, or file: and the path of a "
+                               "file.",
                                &node_string, "0", PGC_SUSET, guc_flags(), check_node, assign_node,
                                nullptr);
 }
@@ -285,6 +296,9 @@ const char* node_text(NodeSource source, uint32_t first, uint32_t last)
 {
     if (source == NodeSource::file) {
         return "file:...";
+    }
+    if (source == NodeSource::any && first != last) {
+        return psprintf("auto(%u)", last - first + 1);
     }
     for (const NamedSource& named : named_sources) {
         if (named.source == source) {
@@ -310,7 +324,7 @@ NodeSpan configured_span(const Layout& layout)
             span.problem = "flakeid.node is auto, which is for servers with a coordinator, and "
                            "flakeid.coordinator is empty.";
         }
-        break;
+        return span;
     case NodeSource::citus:
         span.problem = group_of_citus(&span.first);
         break;

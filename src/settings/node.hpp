@@ -13,7 +13,7 @@ enum class NodeSource { number, any, citus, hostname, cluster_name, ip, file };
 struct NodeSetting {
     NodeSource source;
     uint32_t first; // of a name: what is added to its number
-    uint32_t last;  // of a span, otherwise the same as first
+    uint32_t last;  // of a span; of auto, 0 and how many more follow; otherwise the same as first
     bool by_default;
     bool of_database;   // it was set with ALTER DATABASE or ALTER ROLE
     bool of_all;        // it was set for all sessions of the server or database
@@ -30,8 +30,9 @@ void require_good_node();
 // flakeid.node as it is to be written, a path left out; palloc'ed or constant.
 const char* node_text(NodeSource source, uint32_t first, uint32_t last);
 
-// The nodes that flakeid.node stands for with this layout, or why it stands for none. What a file
-// says is read anew when the settings change, and so after each reload.
+// The nodes that flakeid.node stands for with this layout, or why it stands for none; of auto,
+// those of a lease that would begin with node 0. What a file says is read anew when the settings
+// change, and so after each reload.
 struct NodeSpan {
     uint32_t first;
     uint32_t last;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char good_token[] = "6f9619ff-8b86-d011-b42d-00cf4fc964ff";
 constexpr char realm[] = "00000000-0000-4000-8000-000000000001";
-constexpr char row_columns = 7;
+constexpr char row_columns = 8;
 
 struct Input {
     const uint8_t* at;
@@ -105,8 +105,8 @@ std::string answer_to(const std::string& question)
         return begin + description(1, 0) + row(1, field("flakeid.lease_")) + end;
     }
     if (question.find("lease_acquire(") != std::string::npos) {
-        std::string fields[] = {"7", good_token, "1700000000", "1700000060", realm, "5", "1"};
-        const uint8_t spoilt = input.byte() % 8;
+        std::string fields[] = {"7", good_token, "1700000000", "1700000060", "1", realm, "5", "1"};
+        const uint8_t spoilt = input.byte() % (row_columns + 1);
         if (spoilt < row_columns) {
             fields[spoilt] = input.bytes(input.byte() % 48);
         }
@@ -136,17 +136,17 @@ std::string next(const std::string& question)
         return answer_to(question);
     case any_row: {
         const uint8_t shape = input.byte();
-        const int columns = shape % 8;
+        const int columns = shape % 9;
         return begin + description(columns, shape >> 7) + row(columns, any_fields(columns)) + end;
     }
     case any_rows: {
         const uint8_t shape = input.byte();
         std::string rows;
         for (int i = shape % 4; i > 0; i--) {
-            const int columns = input.byte() % 8;
+            const int columns = input.byte() % 9;
             rows += row(columns, any_fields(columns));
         }
-        return begin + description(shape / 4 % 8, 0) + rows + end;
+        return begin + description(shape / 4 % 9, 0) + rows + end;
     }
     case fails:
         return message('E', std::string("SERROR") + '\0' + "C55006" + '\0' + 'M' +
@@ -249,7 +249,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
                        60,
                        {0x6f, 0x96, 0x19, 0xff, 0x8b, 0x86, 0xd0, 0x11, 0xb4, 0x2d, 0x00, 0xcf,
                         0x4f, 0xc9, 0x64, 0xff},
-                       false};
+                       false,
+                       0};
     Grant grant{};
     bool held = false;
     while (!input.empty()) {
@@ -265,7 +266,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
                 check_trouble(c);
                 continue;
             }
-            FUZZ_CHECK(wish.any ? grant.node <= wish.node : grant.node == wish.node);
+            FUZZ_CHECK(grant.nodes > 0);
+            FUZZ_CHECK(wish.any ? grant.node + grant.nodes - 1 <= wish.node
+                                : grant.node == wish.node);
             FUZZ_CHECK(grant.start_us >= 0 && grant.start_us < grant.end_us);
             FUZZ_CHECK(grant.end_us - grant.start_us <= INT64_C(61000000));
             FUZZ_CHECK(grant.start_us % 1000000 == 0 && grant.end_us % 1000000 == 0);

@@ -17,7 +17,7 @@ constexpr unsigned char bytes[] = {0x6f, 0x96, 0x19, 0xff, 0x8b, 0x86, 0xd0, 0x1
 
 Wish wish_of(bool any, bool again = false)
 {
-    Wish wish = {any, 7, 60, {}, again};
+    Wish wish = {any, 7, 60, {}, again, 0};
     memcpy(wish.token, bytes, sizeof wish.token);
     return wish;
 }
@@ -32,6 +32,9 @@ AnswerStatus grant_status(std::vector<std::string> texts, const Wish& wish, Gran
 {
     std::vector<AnswerField> fields;
     if (texts.size() == 4) {
+        texts.push_back("1");
+    }
+    if (texts.size() == 5) {
         texts.insert(texts.end(), here.begin(), here.end());
     }
     Generation nothing{};
@@ -58,6 +61,7 @@ TEST(Answer, GrantIsReadWhole)
     ASSERT_EQ(grant_status({"7", token, "1700000000", "1700000060"}, node_7, &grant),
               AnswerStatus::ok);
     EXPECT_EQ(grant.node, 7u);
+    EXPECT_EQ(grant.nodes, 1u);
     EXPECT_EQ(grant.start_us, 1700000000000000);
     EXPECT_EQ(grant.end_us, 1700000060000000);
     char text[token_text_size];
@@ -81,6 +85,27 @@ TEST(Answer, GrantIsWhatWasAskedFor)
     std::string other = token;
     other.back() = '0';
     EXPECT_EQ(grant_status({"7", other, start, end}, node_7), AnswerStatus::other_token);
+}
+
+TEST(Answer, ARangeIsThereAsAWhole)
+{
+    Grant grant;
+    auto status = [&](const char* node, const char* nodes, const Wish& wish) {
+        return grant_status({node, token, "1700000000", "1700000060", nodes}, wish, &grant);
+    };
+    EXPECT_EQ(status("4", "4", up_to_7), AnswerStatus::ok);
+    EXPECT_EQ(grant.node, 4u);
+    EXPECT_EQ(grant.nodes, 4u);
+    EXPECT_EQ(status("4", "5", up_to_7), AnswerStatus::other_node);
+    EXPECT_EQ(status("7", "4096", node_7), AnswerStatus::ok);
+    Wish up_to_10 = node_7;
+    up_to_10.max_node = 10;
+    EXPECT_EQ(status("7", "4", up_to_10), AnswerStatus::ok);
+    EXPECT_EQ(status("7", "5", up_to_10), AnswerStatus::other_node);
+    for (const char* nodes : {"", "0", "-1", "2147483642", "18446744073709551615"}) {
+        EXPECT_EQ(status("7", nodes, node_7), AnswerStatus::bad_number) << nodes;
+    }
+    EXPECT_EQ(status("7", "2147483641", node_7), AnswerStatus::ok);
 }
 
 TEST(Answer, NumbersAndTokensHaveOneForm)
@@ -137,7 +162,7 @@ TEST(Answer, ShapeIsLookedAtFirst)
     const AnswerField id = {realm, sizeof realm - 1, true};
     const AnswerField end[] = {field, id, field, field};
     const AnswerField no_end[] = {null, id, field, field};
-    EXPECT_EQ(read_grant({0, 7, nullptr}, node_7, &known, &grant), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_grant({0, 8, nullptr}, node_7, &known, &grant), AnswerStatus::bad_shape);
     EXPECT_EQ(read_end({2, 4, end}, 0, &known, &end_us), AnswerStatus::bad_shape);
     EXPECT_EQ(read_end({1, 1, end}, 0, &known, &end_us), AnswerStatus::bad_shape);
     EXPECT_EQ(read_end({1, 4, no_end}, 0, &known, &end_us), AnswerStatus::bad_field);

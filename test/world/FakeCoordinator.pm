@@ -83,7 +83,7 @@ sub good
 	my $now = int time;
 	return
 	    $question eq 'installed' ? row('1')
-	  : $question eq 'acquire' ? row($node // 5, $example, $now, $now + 3, @generation)
+	  : $question eq 'acquire' ? row($node // 5, $example, $now, $now + 3, 1, @generation)
 	  : $question eq 'renew' ? row($now + 3, @generation)
 	  : row('2026-01-01 00:00:00+00');
 }

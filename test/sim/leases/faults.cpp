@@ -3,6 +3,7 @@
 #include "checker.hpp"
 #include "leases/life.hpp"
 #include "leases/members.hpp"
+#include "leases/realms.hpp"
 #include "leases/truth.hpp"
 #include "leases/worker_process.hpp"
 
@@ -29,7 +30,6 @@ Reached split_happened('Y', "two coordinators beside each other");
 Reached dump_happened('B', "a dump was restored");
 Reached open_happened('T', "a transaction was left open");
 Reached standby_happened('S', "a synchronous standby was lost");
-Reached rename_happened('M', "the realm got another name");
 Reached version_happened('v', "the coordinator was of another version");
 Reached left_happened('Q', "a server left its coordinator");
 Reached way_happened('w', "the coordinator was reached in another way");
@@ -40,21 +40,6 @@ void tell(Host& at, Question::Kind kind)
     q.kind = kind;
     q.realm = "default";
     tell_host(at, q);
-}
-
-void add_name()
-{
-    Question q;
-    q.kind = Question::add_name;
-    q.realm = "default";
-    q.holder = "renamed";
-    tell_host(host(), q);
-}
-
-void set_realm_of(int number, const char* realm)
-{
-    servers[number].configuration["flakeid.realm"] = realm;
-    reload_member(number);
 }
 
 void update(Host& at)
@@ -121,9 +106,9 @@ void all_is_well()
         tell(host(), Question::begin_rest);
         note("flakeid.lease_begin_rest()");
     }
-    // Of two coordinators one goes.
+    // Of two coordinators of a realm one goes.
     Host& other = hosts[1 - faults.serving];
-    if (other.up) {
+    if (other.up && !world.has('g')) {
         stop_host(other);
     }
     faults.calm = true;
@@ -131,14 +116,14 @@ void all_is_well()
     note("all is well");
 }
 
-// ---- Steps
-
-namespace {
-
 void pass(int64_t longest_us)
 {
     run_turns(never, true_us + chance.below(longest_us));
 }
+
+// ---- Steps
+
+namespace {
 
 void step_time_passes()
 {
@@ -188,8 +173,8 @@ void step_copy()
     }
     const int from = any_member();
     const int to = any_member();
-    if (!runs(from) || !runs(to)) {
-        return;
+    if (!runs(from) || !runs(to) || (world.has('g') && region_of(from) != region_of(to))) {
+        return; // or a directory that remembers another realm
     }
     if (kept[from].files.empty() || chance.one_in(3)) {
         kept[from] = crashed(servers[from]);
@@ -255,42 +240,6 @@ void step_reload()
     servers[number].configuration["flakeid.lease_ttl"] = std::to_string(chance.between(3, 120));
     reload_member(number);
     pass(4 * second);
-}
-
-// Server by server, as a rolling change of the configuration. The realm has got the name before, or
-// by mistake it is that of another realm.
-void step_rename()
-{
-    rename_happened();
-    if (faults.renamed) {
-        return;
-    }
-    faults.renamed = true;
-    faults.named = chance.one_in(2);
-    if (faults.named) {
-        add_name();
-    } else {
-        Question q;
-        q.kind = Question::set_realm;
-        q.realm = "renamed";
-        q.settings = default_lease_realm;
-        q.settings.id[0] = 1;
-        tell_host(host(), q);
-    }
-    note("the realm is renamed, rightly: %lld", faults.named);
-    for (int i = 0; i < member_count; i++) {
-        set_realm_of(i, "renamed");
-        if (runs(i) && chance.one_in(2)) {
-            begin_stop(i, false);
-        }
-        pass(60 * second);
-    }
-    for (int i = 0; i < member_count && !faults.named; i++) {
-        set_realm_of(i, "default");
-        if (realm_of(i).rfind("01", 0) == 0) {
-            forget_realm(i); // it had no lease before, and so it joined the other one
-        }
-    }
 }
 
 void step_version()
@@ -533,6 +482,8 @@ const std::vector<StepKind> lease_steps = {
     {"another version of the coordinator", 'v', 6, step_version},
     {"the coordinator is left for a while", 'Q', 15, step_leave},
     {"another way to the coordinator", 'w', 10, step_other_way},
+    {"a realm is divided anew", 'r', 12, step_divide},
+    {"the regions are cut from each other", 'g', 2, step_cut_regions},
     {"hours pass", 'J', 6, step_hours_pass},
     {"a server is cut off", 'N', 12, step_cut_off},
     {"a connection is cut", 'U', 12, step_cut_connection},

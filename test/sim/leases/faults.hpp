@@ -19,11 +19,13 @@ struct Faults {
     bool told;         // a superuser said of a standby that knew of no lease which one goes on
     bool ran_ahead;    // a coordinator's clock
 };
+
 extern Faults faults;
 
 Host& host(); // that is meant
 
 void faults_begin();
+void pass(int64_t longest_us); // some time, with whatever happens in it
 void all_is_well();
 void leave_transaction_open();
 // A server tells the coordinator that it gives a lease back, and crashes then, now and then.

@@ -164,7 +164,8 @@ Answer answer_of(const Host& host, const Backend& backend, const Reply& reply)
     switch (backend.question.kind) {
     case Question::acquire:
         answer.fields = {std::to_string(reply.node), text_of(reply.token),
-                         seconds_text(reply.start_us), seconds_text(reply.end_us)};
+                         seconds_text(reply.start_us), seconds_text(reply.end_us),
+                         std::to_string(reply.nodes)};
         break;
     case Question::functions:
         answer.fields = {"flakeid.lease_"};

@@ -30,7 +30,7 @@ Reached twice_happened('2', "a question was asked twice");
 // out.
 bool reachable()
 {
-    return world.chosen.find_first_not_of("XFKWIGRQwJlLu") == std::string::npos;
+    return world.chosen.find_first_not_of("XFKWIGRQwJlLug") == std::string::npos;
 }
 
 // Nothing happens but what a lease that is kept outlives, whatever becomes of the coordinator.
@@ -66,6 +66,18 @@ void serve_after_clock(int number, const DrawingSession& one)
     }
 }
 
+// The lease that ends last of those that have the node; nullptr: there was none.
+const HistoryRow* last_lease_of(int32_t node)
+{
+    const HistoryRow* last = nullptr;
+    for (const auto& [token, row] : host().database.tables.history) {
+        const bool has =
+            row.realm == default_realm && node >= row.node && node < row.node + row.nodes;
+        last = has && (last == nullptr || row.end_us > last->end_us) ? &row : last;
+    }
+    return last;
+}
+
 void serve_until_now(int number, const DrawingSession& one)
 {
     Member& member = members[number];
@@ -90,28 +102,22 @@ void serve_until_now(int number, const DrawingSession& one)
     if (one.wants_since == 0 || waits <= bound) {
         return;
     }
-    const LeaseTables& tables = host().database.tables;
-    const NodeKey key{"default", member.node};
-    const auto row = tables.nodes.find(key);
-    const auto lease = row == tables.nodes.end() || !row->second.leased
-                           ? tables.history.end()
-                           : tables.history.find(row->second.token);
-    const bool held = lease != tables.history.end() &&
-                      row->second.free_from_us > host_wall_us(host()) - calm_bound_us;
+    const HistoryRow* lease = last_lease_of(member.node);
+    const bool held = lease != nullptr && lease->end_us > host_wall_us(host()) - calm_bound_us;
     // Coordinators that lose commits and servers that leave them forget what was given back.
     const bool forgetful = world.chosen.find_first_of("BOYQM") != std::string::npos;
     // A stop gives the node back; where the layout has a back field, from the end of the lease on.
     // Whose machine was switched off has lost the lease.
-    const bool its_own =
-        !member.any && held &&
-        lease->second.holder.find("db-" + std::to_string(number)) != std::string::npos &&
-        (member.torn || member.moved || world.has('l') ||
-         (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
+    const bool its_own = !member.any && held &&
+                         lease->holder.find("db-" + std::to_string(number)) != std::string::npos &&
+                         (member.torn || member.moved || world.has('l') ||
+                          (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
     bool taken = false;
     for (int i = 0; i < member_count && !member.any && held; i++) {
-        taken = taken || (members[i].any && lease->second.holder.find("db-" + std::to_string(i)) !=
-                                                std::string::npos);
+        taken = taken || (members[i].any &&
+                          lease->holder.find("db-" + std::to_string(i)) != std::string::npos);
     }
+    const NodeKey key{default_realm, member.node};
     for (const auto& [id, backend] : host().backends) {
         taken = taken || (!member.any && backend.holds_us > 0 && backend.transaction != 0 &&
                           host().database.changes(backend.transaction).nodes.count(key) != 0);
@@ -126,9 +132,9 @@ void serve_until_now(int number, const DrawingSession& one)
     sim::tell("server %d, %s, has no id for %.1f s", number,
               member.any ? "any node" : ("node " + std::to_string(member.node)).c_str(),
               static_cast<double>(waits) / 1e6);
-    if (lease != tables.history.end()) {
-        sim::tell("; \"%s\" has the node until %.3f, it is now %.3f", lease->second.holder.c_str(),
-                  static_cast<double>(row->second.free_from_us - true_epoch_us) / 1e6,
+    if (lease != nullptr) {
+        sim::tell("; \"%s\" has the node until %.3f, it is now %.3f", lease->holder.c_str(),
+                  static_cast<double>(lease->end_us - true_epoch_us) / 1e6,
                   static_cast<double>(true_us) / 1e6);
     }
     for (const auto& [id, backend] : host().backends) {

@@ -24,6 +24,7 @@ int member_count;
 Reached id_drawn(0, "an id");
 Reached named_drawn('L', "an id of a layout that was named");
 Reached further_drawn('G', "an id of a further node of a span");
+Reached leased_drawn('r', "an id of a further node of a lease");
 
 namespace {
 
@@ -64,7 +65,7 @@ void draw_some()
         id_drawn();
         members[here().number].served_us = true_us;
         if (g.node != g.granted.first && g.granted.first != g.granted.last) {
-            further_drawn();
+            g.lease.wanted_node == flakeid::any_node ? leased_drawn() : further_drawn();
         }
     }
 }
@@ -136,7 +137,8 @@ void session()
                     abort_transaction();
                 }
             }
-            const int64_t longest = for_hours         ? (dice.one_in(3) ? 9000 : 700) * second
+            const int64_t longest = world.has('g')    ? minute
+                                    : for_hours       ? (dice.one_in(3) ? 9000 : 700) * second
                                     : idle            ? 900 * second
                                     : dice.one_in(10) ? 5 * second
                                                       : second;

@@ -66,6 +66,12 @@ void replace_member(int number, const Directory& directory);
 void begin_stop(int number, bool harmless);
 void attend_stop(int number);
 
+// Whose coordinator it asks, where there are two.
+inline int region_of(int number)
+{
+    return number % 2;
+}
+
 int any_member();
 bool runs(int number);
 

@@ -23,7 +23,7 @@ namespace {
 
 struct Told {
     std::string realm;
-    uint32_t node;
+    uint32_t node, nodes; // a range, by its first node
     int server;
     uint64_t life; // of the server
     int64_t start_us, end_us;
@@ -44,7 +44,6 @@ struct Told {
 std::map<std::string, Told> leases;             // by token, and a number where that was used again
 std::map<uint32_t, std::vector<Told*>> of_node; // the latest is the last
 std::map<uint32_t, bool> overlapped;            // two leases of a node did
-
 struct Owner {
     int server;
     uint32_t node;
@@ -84,8 +83,7 @@ std::map<std::pair<int, uint32_t>, int64_t> unwanted_since;
 struct Settled {
     uint64_t life, mark, id;
     int64_t us;
-};
-Settled settled[most_servers];
+} settled[most_servers];
 
 Settled& settled_here()
 {
@@ -209,23 +207,26 @@ void check_believed(const Told& lease)
 }
 
 // Two leases of a node share no moment, whatever their realm is called: the servers are one fleet.
-// Whoever never heard of the coordinator that replaced another may get a node that the other one
-// gave, by chance; and so may a server that never had a lease, in a realm that is another one.
+// Whoever never heard of the coordinator that replaced another may get a node of that by chance;
+// and so may a server that never had a lease, in a realm that is another one, but not another
+// region's.
 void check_overlap(const Told& a)
 {
-    for (const Told* other : of_node[a.node]) {
-        const Told& b = *other;
-        const bool moved = a.server == b.server && a.realm != b.realm; // it stopped using the other
-        const bool share =
-            std::max(a.start_us, b.start_us) < std::min(a.end_us, b.end_us); // not so of empty ones
-        const bool beside = (faults.split || faults.forgotten) && a.origin != b.origin;
-        const bool by_chance = beside || a.realm_id != b.realm_id;
-        overlapped[a.node] = overlapped[a.node] || (other != &a && !moved && share);
-        if (other != &a && !moved && share && !by_chance) {
-            tell("node %u: server %d has it [%.3f, %.3f), server %d [%.3f, %.3f)", a.node, a.server,
-                 seconds_of(a.start_us), seconds_of(a.end_us), b.server, seconds_of(b.start_us),
-                 seconds_of(b.end_us));
-            broken("two leases of a node overlap%s", circumstance());
+    for (uint32_t node = a.node; node < a.node + a.nodes; node++) {
+        for (const Told* other : of_node[node]) {
+            const Told& b = *other;
+            const bool moved = a.server == b.server && a.realm != b.realm; // it left the other
+            const bool share = other != &a && !moved &&                    // not so of empty ones
+                               std::max(a.start_us, b.start_us) < std::min(a.end_us, b.end_us);
+            const bool beside = (faults.split || faults.forgotten) && a.origin != b.origin;
+            const bool by_chance = beside || (!world.has('g') && a.realm_id != b.realm_id);
+            overlapped[node] = overlapped[node] || share;
+            if (share && !by_chance) {
+                tell("node %u: server %d has it [%.3f, %.3f), server %d [%.3f, %.3f)", node,
+                     a.server, seconds_of(a.start_us), seconds_of(a.end_us), b.server,
+                     seconds_of(b.start_us), seconds_of(b.end_us));
+                broken("two leases of a node overlap%s", circumstance());
+            }
         }
     }
 }
@@ -306,7 +307,9 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         if (known != leases.end() && known->second.given_back) {
             broken("a lease is asked for again that was given back");
         }
+        const auto nodes = static_cast<uint32_t>(atoi(fields[4].c_str()));
         const bool is_new = known == leases.end() || known->second.node != node ||
+                            known->second.nodes != nodes ||
                             known->second.start_us != us_of(fields[2]);
         if (known != leases.end() && is_new) {
             // The coordinator has lost the first lease.
@@ -317,17 +320,19 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         Told& lease = leases[token];
         const int64_t end_us = us_of(fields[3]);
         if (is_new) {
-            lease = {values[1].text,   node,   here().number, here().life,
-                     us_of(fields[2]), end_us, false,         0};
+            lease = {values[1].text, node,  nodes, here().number, here().life, us_of(fields[2]),
+                     end_us,         false, 0};
             lease.told_us = true_us;
             lease.directory = members[here().number].directory;
-            of_node[node].push_back(&lease);
+            for (uint32_t i = 0; i < nodes; i++) {
+                of_node[node + i].push_back(&lease);
+            }
         } else if (end_us < lease.end_us) {
             broken("a lease that was asked for again ends earlier");
         }
         note_answer(lease, us_of(values[6].text), end_us);
         lease.origin = answer.origin;
-        lease.realm_id = fields[4];
+        lease.realm_id = fields[5];
         check_believed(lease);
         lease.end_us = std::max(lease.end_us, end_us);
         refusals.erase({here().number, node});

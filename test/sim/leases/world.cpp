@@ -7,6 +7,7 @@
 #include "leases/life.hpp"
 #include "leases/manners.hpp"
 #include "leases/members.hpp"
+#include "leases/realms.hpp"
 #include "leases/truth.hpp"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ const std::vector<Feature> features = {
     {'L', "sessions name layouts"},
     {'u', "nobody asks for settled marks"},
     {'E', "errors in the lease worker"},
+    {'r', "leases of several nodes, of which realms are divided anew"},
+    {'g', "two regions with coordinators of their own"},
 };
 
 std::vector<Life> lives; // of all servers together: how many starts there were
@@ -68,17 +71,28 @@ constexpr const char* other_layouts[] = {
 
 // Features that meet seldom by chance.
 const char* const corners[] = {
-    "J",  "JQF", "Q",   "QG",  "QXR", "EU", "EGC", "lFK", "lGX",
-    "GT", "wH",  "hHC", "GNC", "HBU", "KX", "QFw", "Ku",  "KuL",
+    "J",   "JQF", "Q",   "QG", "QXR", "EU", "EGC", "lFK", "lGX", "GT", "wH", "hHC", "GNC",
+    "HBU", "KX",  "QFw", "Ku", "KuL", "r",  "rX",  "rFT", "rcB", "g",  "gr", "gX",
 };
 
-std::string connection_string()
+std::string connection_string(int number)
 {
+    if (world.has('g')) {
+        return "hostaddr=10.0.0." + std::to_string(1 + region_of(number)) + " dbname=ids";
+    }
     if (world.has('H') || world.has('O') || world.has('Y')) {
         const std::string hosts = world.has('h') ? "host=both" : "hostaddr=10.0.0.1,10.0.0.2";
         return hosts + " dbname=ids target_session_attrs=read-write";
     }
     return world.has('h') ? "host=10.0.0.9,one dbname=ids" : "hostaddr=10.0.0.1 dbname=ids";
+}
+
+void leave_out(const char* letters)
+{
+    for (const char* letter = letters; *letter != '\0'; letter++) {
+        world.chosen.erase(std::remove(world.chosen.begin(), world.chosen.end(), *letter),
+                           world.chosen.end());
+    }
 }
 
 } // namespace
@@ -109,6 +123,14 @@ void make_world(uint64_t seed, const char* letters, int)
     if (letters != nullptr) {
         world.chosen = letters;
     }
+    // In regions, neither coordinator takes the place of the other, and no clock is so wrong that a
+    // server has no lease for an hour. A lease of several nodes is of any.
+    if (world.has('g')) {
+        leave_out("GHOYMJK");
+    }
+    if (world.has('r')) {
+        leave_out("G");
+    }
     chance = Random(mix(seed, 2));
     steps_begin(lease_steps);
     reset_network(seed);
@@ -137,32 +159,48 @@ void make_world(uint64_t seed, const char* letters, int)
         network.slowest_trip_us = 800 * ms;
     }
     network.trips = static_cast<int>(choice.between(2, 5));
-    start_host(hosts[0]);
-    if (hours) {
-        Question q;
-        q.kind = Question::set_realm;
-        q.realm = default_realm;
-        q.settings = default_lease_realm;
-        q.settings.settings.max_ttl_s = 86400;
-        tell_host(hosts[0], q);
-        expect_no_renewals();
+    for (Host& at : hosts) {
+        if (at.number > 0 && !world.has('g')) {
+            break; // it is a standby
+        }
+        start_host(at);
+        Realm realm = default_lease_realm;
+        if (world.has('g')) {
+            realm.id[0] = static_cast<unsigned char>(10 + at.number);
+            realm.settings.nodes /= most_hosts;
+            realm.settings.first_node = realm.settings.nodes * at.number;
+        }
+        realm.settings.lease_nodes = world.has('r') ? least_lease_nodes : 1;
+        if (hours) {
+            realm.settings.max_ttl_s = 86400;
+            expect_no_renewals();
+        }
+        begin_realm(at, realm);
     }
     const char* layout =
         world.has('l') ? other_layouts[choice.below(static_cast<int64_t>(std::size(other_layouts)))]
                        : plain_layout;
     for (int i = 0; i < member_count; i++) {
         const bool preload = world.has('W') && choice.one_in(2);
-        const bool any =
-            !(world.has('G') && i == 0) && (world.has('M') ? !choice.one_in(4) : choice.one_in(2));
+        const bool any = world.has('g') || (world.has('r') && i == 0) ||
+                         (!(world.has('G') && i == 0) &&
+                          (world.has('M') ? !choice.one_in(4) : choice.one_in(2)));
         const bool span = world.has('G') && (i == 0 || choice.one_in(2));
         const auto further = static_cast<int32_t>(span ? choice.between(1, nodes_each - 1) : 0);
-        const int32_t node = last_fixed - nodes_each * i - further;
+        const int32_t node = world.has('r') ? last_fixed + 1 - most_lease_nodes * (i + 1)
+                                            : last_fixed - nodes_each * i - further;
+        // Of some, all nodes of the smallest lease.
+        const int64_t of_lease = !world.has('r') ? 1
+                                 : i == 0        ? least_lease_nodes
+                                                 : choice.between(1, least_lease_nodes);
+        const std::string several =
+            of_lease == 1 ? "auto" : "auto(" + std::to_string(of_lease) + ")";
         const std::string fixed =
             std::to_string(node) + (span ? "-" + std::to_string(node + further) : "");
         make_member(i, any, node, any ? 0 : further, preload,
-                    {{"flakeid.node", any ? "auto" : fixed},
+                    {{"flakeid.node", any ? several : fixed},
                      {"flakeid.layout", layout},
-                     {"flakeid.coordinator", connection_string()},
+                     {"flakeid.coordinator", connection_string(i)},
                      {"flakeid.lease_ttl", std::to_string(ttl_s)}});
     }
     if (world.has('T')) {

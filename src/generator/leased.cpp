@@ -1,0 +1,116 @@
+#include "generator/leased.hpp"
+
+#include "lease/report.hpp"
+#include "lease/worker.hpp"
+#include "server/clock.hpp"
+
+namespace flakeid {
+
+namespace {
+
+// The first word of a lease in a closed slot.
+Word first_word(const Generator& g)
+{
+    return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease.first_tick, 0);
+}
+
+// Tells whether a lease of any node has the nodes of the span.
+bool serves(const Generator& g, const LeaseView& view)
+{
+    return view.held && view.node == g.granted.first && g.granted.last - view.node < view.nodes;
+}
+
+// Takes the nodes of a lease of any node that is held: as many of them as flakeid.node says.
+void set_leased_span(Generator& g, const LeaseView& view)
+{
+    const uint32_t further = g.granted.last - g.granted.first;
+    if (further >= view.nodes) {
+        throw_lease_too_small(further + 1, view.nodes);
+    }
+    if (view.node + further > g.layout.max_node) {
+        throw_leased_node_out_of_range(view.node + further, g.layout, g.name);
+    }
+    if (view.node != g.granted.first || g.slot == &unleased_slot) {
+        g.granted = g.span = {view.node, view.node + further};
+        reset_round(g);
+        set_slot(g, view.node, find_slot(g, view.node));
+    }
+}
+
+// Opens the slot for a lease, if that is held.
+void open_slot(Generator& g, const LeaseView& view)
+{
+    bool open = view.held;
+    if (open) {
+        g.lease.first_tick =
+            clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
+        const int64_t last = tick_of_us(g.layout, view.end_us) - 1;
+        g.lease.last_tick = clamp_tick(g.shape, last);
+        open = last >= 0 && lease_open(g.lease.entry, view, g.slot, first_word(g));
+    }
+    g.lease.end_us = open ? view.end_us : 0;
+    g.version = 0; // makes the limits anew
+}
+
+// Opens the slot of another node of the span, where one lease has them all. g.lease.end_us is 0
+// when it does not any more: view_lease() then begins with the first node of what is held.
+void open_further(Generator& g)
+{
+    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    open_slot(g, serves(g, view) ? view : LeaseView{});
+}
+
+} // namespace
+
+bool set_lease(Generator& g, uint32_t node, bool or_none)
+{
+    Lease* lease = lease_want(node, g.lease.max_node, or_none);
+    if (lease == nullptr) {
+        return false;
+    }
+    g.lease.wanted_node = node;
+    g.lease.entry = lease;
+    g.lease.end_us = 0;
+    return true;
+}
+
+void view_lease(Generator& g)
+{
+    drop_cache(g);
+    LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    if (!view.same) {
+        g.lease.entry = lease_want(g.lease.wanted_node, g.lease.max_node, false);
+        view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    }
+    if (view.held && leased_together(g)) {
+        set_leased_span(g, view);
+    } else if (view.held && view.node > g.layout.max_node) {
+        throw_leased_node_out_of_range(view.node, g.layout, g.name);
+    }
+    open_slot(g, view);
+}
+
+bool set_node(Generator& g, uint32_t node)
+{
+    const bool leased = leased_singly(g) && node != g.lease.wanted_node;
+    Slot* slot = find_slot(g, node);
+    if (slot == nullptr || (leased && !set_lease(g, node, node != g.span.first))) {
+        return false;
+    }
+    set_slot(g, node, slot);
+    if (leased_together(g) && Word{pg_atomic_read_u64(&slot->word)} == closed_word) {
+        open_further(g);
+        refresh_limits(g, wall_us());
+    }
+    if (leased) {
+        view_lease(g);
+        if (g.lease.end_us == 0) {
+            worker_call();
+            return false;
+        }
+        refresh_limits(g, wall_us());
+    }
+    return true;
+}
+
+} // namespace flakeid

@@ -1,0 +1,31 @@
+// The lease of a generator's node: a node that flakeid.node names has one of its own; under auto
+// one lease brings all nodes of the span.
+#pragma once
+
+#include "generator/generator.hpp"
+
+namespace flakeid {
+
+inline bool leased_singly(const Generator& generator)
+{
+    return generator.lease.entry != nullptr && generator.lease.wanted_node != any_node;
+}
+
+// Tells whether one lease has all nodes of the span.
+inline bool leased_together(const Generator& generator)
+{
+    return generator.lease.entry != nullptr && generator.lease.wanted_node == any_node;
+}
+
+// Wants the lease of a node, or of any_node. False when `or_none` and all are taken.
+bool set_lease(Generator& generator, uint32_t node, bool or_none);
+
+// Reads the lease anew, takes the nodes of another one, and opens the slot. g.lease.end_us is 0
+// when it is not held.
+void view_lease(Generator& generator);
+
+// Takes one node of the span; false when only spare slots are left for it, or its lease is not held
+// yet.
+bool set_node(Generator& generator, uint32_t node);
+
+} // namespace flakeid
