@@ -8,6 +8,7 @@
 #include "leases/worker_process.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sim {
 
@@ -26,6 +27,7 @@ Reached host_crash_happened('C', "the coordinator crashed");
 Reached host_clock_happened('k', "the coordinator's clock was set");
 Reached ahead_happened('A', "the coordinator's clock ran ahead");
 Reached failover_happened('O', "a failover");
+Reached back_happened('O', "a holder was back after its node was given away");
 Reached split_happened('Y', "two coordinators beside each other");
 Reached dump_happened('B', "a dump was restored");
 Reached open_happened('T', "a transaction was left open");
@@ -393,6 +395,57 @@ void step_failover()
     pass(8 * second);
 }
 
+// By the clock of the coordinator, which is ahead, a lease has ended, and somebody else gets the
+// node. Another one takes over, which may not have heard of that, and by whose clock the lease
+// lasts. Then its holder is back.
+void step_holder_is_back()
+{
+    constexpr int64_t ahead_us = 5 * second; // of the next one by no more than max_skew
+    Host& old = host();
+    const int number = any_member();
+    const std::string name = "db-" + std::to_string(number);
+    const LeaseTables& tables = old.database.tables;
+    if (rests_until(old) != 0) {
+        run_turns(never, true_us + rests_until(old) - host_wall_us(old) + second);
+    }
+    const auto held =
+        std::find_if(tables.nodes.begin(), tables.nodes.end(), [&](const auto& node) {
+            const auto lease = tables.history.find(node.second.token);
+            return node.second.leased && lease != tables.history.end() &&
+                   lease->second.holder.find(name) != std::string::npos &&
+                   node.second.free_from_us > host_wall_us(old) + ahead_us;
+        });
+    if (!runs(number) || !old.up || held == tables.nodes.end()) {
+        return;
+    }
+    const NodeKey key = held->first;
+    note("server %lld is cut off until node %lld is given away", number, key.second);
+    old.ahead_us = ahead_us;
+    const int64_t ends_us = true_us + held->second.free_from_us - host_wall_us(old);
+    network.cut_off_until[number] = ends_us + 100 * ms;
+    run_turns(never, ends_us + 20 * ms);
+    Question q;
+    q.kind = Question::acquire;
+    q.realm = key.first;
+    q.holder = "somebody";
+    q.wish.named = true;
+    q.wish.node = key.second;
+    q.wish.ttl_us = 10 * second;
+    q.token[0] = 1; // as no other is
+    std::memcpy(&q.token[8], &true_us, sizeof true_us);
+    if (old.up) {
+        tell_host(old, q);
+        run_turns(never, true_us + 20 * ms);
+        const auto given = tables.history.find(q.token);
+        if (given != tables.history.end()) {
+            back_happened();
+            node_is_given_away(static_cast<uint32_t>(key.second), given->second.start_us);
+        }
+    }
+    fail_over(false);
+    run_turns(never, true_us + 20 * second);
+}
+
 // Servers reach the old one, the new one or both, and all want leases now and then.
 void step_split()
 {
@@ -491,6 +544,7 @@ const std::vector<StepKind> lease_steps = {
     {"the coordinator's clock is set", 'k', 10, step_host_clock},
     {"the coordinator's clock runs ahead", 'A', 4, step_host_ahead},
     {"a failover", 'O', 6, step_failover},
+    {"a holder is back after a failover", 'O', 4, step_holder_is_back},
     {"two coordinators", 'Y', 2, step_split},
     {"a dump is restored", 'B', 8, step_dump},
     {"a transaction is left open", 'T', 20, step_open_transaction},

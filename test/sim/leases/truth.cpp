@@ -206,6 +206,25 @@ void check_believed(const Told& lease)
     before = {member.directory, lease.origin, true_us, lease.realm_id};
 }
 
+// What a failover may have lost: a node that was given to somebody else.
+struct GivenAway {
+    bool known;
+    uint32_t node;
+    int64_t start_us;
+};
+GivenAway given_away;
+
+void check_given_away(const Told& lease)
+{
+    const bool promised = !faults.split && !faults.forgotten && !faults.ran_ahead;
+    if (promised && given_away.known && given_away.node == lease.node &&
+        lease.start_us < given_away.start_us && lease.end_us > given_away.start_us) {
+        tell("node %u, from %.3f until %.3f; somebody has it from %.3f on", lease.node,
+             seconds_of(lease.start_us), seconds_of(lease.end_us), seconds_of(given_away.start_us));
+        broken("a lease is renewed whose node was given away");
+    }
+}
+
 // Two leases of a node share no moment, whatever their realm is called: the servers are one fleet.
 // Whoever never heard of the coordinator that replaced another may get a node of that by chance;
 // and so may a server that never had a lease, in a realm that is another one, but not another
@@ -245,6 +264,7 @@ void truth_begins()
     owners.clear();
     std::fill(settled, settled + most_servers, Settled{});
     handed_out = renewals_told = 0;
+    given_away = {};
     std::fill(std::begin(made_until), std::end(made_until), 0);
     std::fill(std::begin(left_us), std::end(left_us), 0);
 }
@@ -355,8 +375,14 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         if (!lease.given_back && end_us > lease.end_us) {
             lease.end_us = end_us;
             check_overlap(lease);
+            check_given_away(lease);
         }
     }
+}
+
+void node_is_given_away(uint32_t node, int64_t start_us)
+{
+    given_away = {true, node, start_us};
 }
 
 void is_refused(const std::string& sql, const std::vector<Value>& values)

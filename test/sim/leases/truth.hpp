@@ -17,6 +17,9 @@ void truth_begins();
 // An error is taken.
 void is_refused(const std::string& sql, const std::vector<Value>& values);
 
+// The coordinator gave a node to somebody who is no server of this world, from then on.
+void node_is_given_away(uint32_t node, int64_t start_us);
+
 // The lease worker of this server reads the settings anew.
 void settings_are_read();
 
