@@ -8,6 +8,7 @@
 extern "C" {
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
+#include "storage/procarray.h"
 #include "utils/array.h"
 #include "utils/snapmgr.h"
 }
@@ -33,7 +34,7 @@ struct Lowest {
     {
         if (slot == further_slots) {
             const int64_t tick = tick_of_us(g.layout, static_cast<int64_t>(pin));
-            take(word_of(g.shape, 0, static_cast<Tick>(std::max<int64_t>(tick, 0)), 0), 0);
+            take(word_of(g.shape, 0, clamp_tick(g.shape, tick), 0), 0);
         } else if (same_layout(slots[slot].key, key)) {
             take(Word{pin}, slots[slot].key.node);
         }
@@ -127,6 +128,26 @@ SnapshotView view_of(const SnapshotData& snapshot)
     const uint64_t near = latest_completed_transaction();
     return {full_transaction(snapshot.xmin, near), full_transaction(snapshot.xmax, near),
             snapshot.xip, snapshot.xcnt};
+}
+
+// Tells whether each transaction that the snapshot does not see was kept when it ended, or goes on,
+// where what ended is kept since the transaction `since` was the latest. Otherwise one of them may
+// have ended before anybody kept it, or before prepared transactions of an earlier run were looked
+// for: nobody knows its ids.
+bool misses_nothing(const SnapshotView& view, uint64_t since)
+{
+    if (taken_after(view, since)) {
+        return true;
+    }
+    if (view.next <= since) {
+        return false;
+    }
+    for (size_t i = 0; i < view.running_count; i++) {
+        if (!TransactionIdIsInProgress(view.running[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 [[noreturn]] void throw_too_old()
@@ -324,9 +345,7 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     }
     pg_read_barrier();
     const SnapshotView view = view_of(snapshot);
-    // A transaction of an earlier run, which this snapshot does not see, may have ended before
-    // anybody looked for it. Nobody knows its ids.
-    if (view.running_count > 0 && !taken_after(view, pg_atomic_read_u64(&pins.looked))) {
+    if (!misses_nothing(view, keep_from_now(pins))) {
         lowest.take(no_word, 0);
     }
     take_prepared(pins, lowest, view);

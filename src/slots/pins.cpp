@@ -56,7 +56,8 @@ void create(void* memory)
     auto* fresh = static_cast<Pins*>(memory);
     pg_atomic_init_u64(&fresh->polls, 0);
     SpinLockInit(&fresh->lock);
-    pg_atomic_init_u64(&fresh->looked, 0);
+    pg_atomic_init_u32(&fresh->looked, 0);
+    pg_atomic_init_u64(&fresh->kept_since, 0);
     fresh->prepared_places = static_cast<uint32_t>(MaxBackends + 2 * max_prepared_xacts);
     pg_atomic_init_u32(&fresh->prepared_used, 0);
     pg_atomic_init_u64(&fresh->prepared_count, 0);
@@ -242,7 +243,7 @@ void hand_to_prepared()
 void after_commit()
 {
     const FullTransactionId xid = GetTopFullTransactionIdIfAny();
-    if (FullTransactionIdIsValid(xid)) {
+    if (FullTransactionIdIsValid(xid) && pg_atomic_read_u64(&pins->kept_since) != 0) {
         keep_ended(U64FromFullTransactionId(xid));
     }
 }
@@ -295,17 +296,29 @@ Pins* pins_begin()
         pins = static_cast<Pins*>(shared.memory);
         attach();
     }
-    if (unlikely(pg_atomic_read_u64(&pins->looked) == 0) && !RecoveryInProgress()) {
+    if (unlikely(pg_atomic_read_u32(&pins->looked) == 0) && !RecoveryInProgress()) {
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        if (pg_atomic_read_u64(&pins->looked) == 0) {
+        if (pg_atomic_read_u32(&pins->looked) == 0) {
             look_for_prepared();
             pg_write_barrier();
-            pg_atomic_write_u64(&pins->looked, latest_completed_transaction());
+            pg_atomic_write_u32(&pins->looked, 1);
         }
         LWLockRelease(AddinShmemInitLock);
     }
     pg_read_barrier();
     return pins;
+}
+
+uint64_t keep_from_now(Pins& of)
+{
+    uint64_t since = pg_atomic_read_u64(&of.kept_since);
+    if (unlikely(since == 0)) {
+        LWLockAcquire(ProcArrayLock, LW_SHARED); // no transaction ends for others meanwhile
+        since = latest_completed_transaction();
+        pg_atomic_write_u64(&of.kept_since, since);
+        LWLockRelease(ProcArrayLock);
+    }
+    return since;
 }
 
 LatestEnded& latest_ended(Pins& of, int process)

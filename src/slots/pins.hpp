@@ -7,12 +7,11 @@
 // process ended if the transaction may have written something: a snapshot from before its end does
 // not see that. A prepared transaction has a place of its own from PREPARE TRANSACTION on.
 //
-// Nobody pays for the settled mark with more than plain stores into cache lines of his own process:
-// one at the first id of a transaction, one at its commit.
-//
-// Rejected: keep what ended only while somebody polls. A process that asks whether anybody does
-// needs a full barrier at each commit, which takes as long as the few stores, and the first mark
-// would wait for all transactions of the server.
+// Nobody pays for the settled mark with more than plain stores into a cache line of his own
+// process, at the first id of a transaction and at its end, until somebody asks for a mark: what
+// ends is kept from then on, until the server stops. A process that ends its transaction asks
+// whether it is to keep it without a barrier: it has left the running ones under ProcArrayLock, and
+// keep_from_now() holds that while it begins. Whatever ends for others after that is kept.
 //
 // Locking: a process sets its pins without a lock, and a holder's lock is held where a parallel
 // worker may set one at the same time. The leader alone takes them back, and alone adds to the
@@ -82,9 +81,10 @@ struct Pins {
     pg_atomic_uint64
         polls; // calls of flake_settled(): each revokes what flakeid.cache has reserved
     slock_t lock;
-    // The latest transaction that had ended when prepared transactions of an earlier run were
-    // looked for; 0: they were not.
-    pg_atomic_uint64 looked;
+    pg_atomic_uint32 looked; // 1: prepared transactions of an earlier run were looked for
+    // The latest transaction that had ended when processes began to keep what they end; 0: they do
+    // not.
+    pg_atomic_uint64 kept_since;
     uint32_t prepared_places;
     pg_atomic_uint32 prepared_used;  // places from here on were never used
     pg_atomic_uint64 prepared_count; // all that were ever added to `prepared`
@@ -100,6 +100,10 @@ LatestEnded& latest_ended(Pins& pins, int process);
 // Returns the pins, among them the prepared transactions of an earlier run, unless this is a
 // standby.
 Pins* pins_begin();
+
+// From now on all processes keep what they end. Returns the latest transaction that had ended when
+// that began.
+uint64_t keep_from_now(Pins& pins);
 
 // The number of this session's transaction, from 1.
 extern uint64_t transaction_number;

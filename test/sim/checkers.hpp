@@ -20,6 +20,7 @@ struct Life {
     bool older_back; // its row counts fewer set-backs than the one before it
     bool made_ids;
     int64_t least_reach; // the least max_ahead of those who looked at it; never: nobody did
+    bool polled = false; // somebody has asked for a settled mark
     int64_t began_us = true_us;
 };
 
@@ -162,9 +163,15 @@ struct BestMark {
     size_t life = 0;
 };
 BestMark best_mark(int database, int layout);
-// `alone`: no other transaction was open meanwhile, and this one drew nothing.
+// What a poll met. `alone`: no other transaction was open meanwhile, and this one drew nothing.
+// `kept`: the server knows what ended since the snapshot was taken, since that is nothing or somebody
+// had asked before.
+struct Met {
+    BestMark best_before;
+    bool alone, kept;
+};
 void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot,
-                      const BestMark& best_before, bool alone);
+                      const Met& met);
 // All transactions that drew ids have ended, and the clock has passed them: marks pass them too.
 void marks_must_pass(bool from_now_on);
 void settled_life_begins();

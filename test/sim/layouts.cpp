@@ -61,6 +61,7 @@ void choose_layout(Server& server, int database)
     do {
         layout = database > 0 && chance.one_in(3) ? layout_of_database[0] : some_layout(chance);
     } while (first && ((world.has('Q') && !can_settle(layouts[layout].layout)) ||
+                       (world.has('v') && layouts[layout].feature == 'O') || // too few ids a second
                        (world.has('e') && layouts[layout].feature != 'e') ||
                        (world.has('b') && layouts[layout].feature != 'b')));
     layout_of_database[database] = layout;

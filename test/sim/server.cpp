@@ -273,6 +273,7 @@ void start_server(Server& server, const Directory& directory)
     server.start_us = wall_clock(server);
     server.variables.latestCompletedXid = FullTransactionIdFromU64(server.now.next_xid - 1);
     server.running_xids.clear();
+    server.ended_xids = 0;
     for (Replacing& replacing : server.replacing) {
         replacing = Replacing{};
     }

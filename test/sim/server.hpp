@@ -155,6 +155,7 @@ struct Server {
     PGPROC procs[most_backends + most_prepared];
     VariableCacheData variables;
     std::set<uint64_t> running_xids;
+    uint64_t ended_xids; // of transactions that had one, in this life
     Lock relation_locks[most_databases]; // of flakeid.state
     Replacing replacing[most_databases];
     Lock page_locks[most_databases * files_each];

@@ -4,16 +4,12 @@
 #include "clocks.hpp"
 #include "core/settled.hpp"
 #include "drawing.hpp"
-#include "generator/settled.hpp"
+#include "polling.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace sim {
-
-using flakeid::can_settle;
-using flakeid::configured_generator;
-using flakeid::Generator;
 
 namespace {
 
@@ -38,7 +34,6 @@ struct Seat {
 };
 Seat seats[most_backends];
 
-Reached was_polled('Q', "a settled mark was answered");
 Reached was_many('G', "a session drew many at once");
 Reached was_cancelled('E', "a cancel met a session at work");
 Reached was_prepared('Y', "a transaction was prepared");
@@ -47,7 +42,6 @@ Reached was_saved('s', "a savepoint was rolled back");
 Reached was_set('H', "a session set another layout");
 Reached was_terminated('E', "a session was terminated at work");
 Reached was_hurried('v', "a session ended more transactions than are kept of one");
-Reached was_evicted('.', "a snapshot was too old for a settled mark");
 Reached was_parallel('l', "a parallel worker drew an id");
 
 PROCESS_LOCAL int my_configuration = 0; // the version that it has read
@@ -55,33 +49,6 @@ PROCESS_LOCAL int my_configuration = 0; // the version that it has read
 int my_database()
 {
     return static_cast<int>(MyDatabaseId - first_database);
-}
-
-// What sessions have handed out in transactions that committed with an xid, by the place of their
-// process: at most so many pins went into the ring of the process.
-int64_t ended[most_backends];
-int64_t snapshot_held; // since then, perhaps
-PROCESS_LOCAL int64_t ended_at_snapshot[most_backends] = {};
-constexpr int64_t surely_kept = 900;
-
-void snapshot_is_taken()
-{
-    std::copy(ended, ended + most_backends, ended_at_snapshot);
-}
-
-// Nobody's transactions push out what others ended.
-void poll_is_refused()
-{
-    if (strstr(my_message, "the snapshot is too old for a settled mark") == nullptr) {
-        return;
-    }
-    was_evicted();
-    for (int i = 0; i < most_backends; i++) {
-        if (ended[i] - ended_at_snapshot[i] > surely_kept) {
-            return;
-        }
-    }
-    broken("a snapshot is too old, and no session ended so much since");
 }
 
 bool nobody_else_works()
@@ -92,31 +59,9 @@ bool nobody_else_works()
            });
 }
 
-void poll()
+void ask_for_mark()
 {
-    Generator& g = configured_generator();
-    if (!can_settle(g.layout)) {
-        return;
-    }
-    const size_t begun = transactions.size();
-    const bool alone = my_ids == 0 && nobody_else_works();
-    const SnapshotData& snapshot = take_snapshot();
-    snapshot_is_taken();
-    const bool long_one = world.has('v') && seats[my_seat].errand == Errand::none;
-    if (mine().one_in(long_one ? 2 : 6)) {
-        // One of a transaction that is REPEATABLE READ. Often for so short a time that few end.
-        snapshot_held = true_us;
-        sleep_us(mine().below(long_one ? 5 * second : mine().one_in(2) ? second : 5 * ms));
-    }
-    nodes_are_skipped(my_layout);
-    const BestMark before = best_mark(my_database(), my_layout);
-    const int64_t mark = settled_id(g, snapshot);
-    nodes_are_skipped(my_layout);
-    polls++;
-    was_polled();
-    note("mark %llx of database %lld, layout %lld", mark, my_database(), my_layout);
-    settled_answered(my_database(), my_layout, mark, snapshot, before,
-                     alone && begun == transactions.size());
+    poll(seats[my_seat].errand != Errand::none, nobody_else_works);
 }
 
 // What is drawn after a savepoint stays drawn when an error brings the session back to it.
@@ -228,15 +173,15 @@ void transact()
     // Before anybody has drawn in this life, what is left of the last one may end.
     if (world.has('Q') && world.has('Y') && !lives.back().made_ids && mine().one_in(2)) {
         if (!end_prepared(true)) {
-            poll();
+            ask_for_mark();
         }
         return;
     }
     if (world.has('H') && mine().one_in(15)) {
         set_layout();
     }
-    if (world.has('Q') && mine().one_in(6)) {
-        poll();
+    if (world.has('Q') && may_poll() && mine().one_in(6)) {
+        ask_for_mark();
         return;
     }
     if (world.has('l') && mine().one_in(5)) {
@@ -289,8 +234,8 @@ void transact()
         if (my_xid == 0 && mine().one_in(3)) {
             transactions[static_cast<size_t>(my_transaction)].xid = assign_xid();
         }
-        if (world.has('Q') && mine().one_in(10)) {
-            poll();
+        if (world.has('Q') && may_poll() && mine().one_in(10)) {
+            ask_for_mark();
         } else {
             draw_many(1);
         }
@@ -313,7 +258,7 @@ void run_errand(Seat& seat)
         } else if (seat.errand == Errand::mark) {
             while (end_prepared(true)) {
             }
-            poll();
+            ask_for_mark();
         } else {
             if (world.has('f')) {
                 repair(layouts[my_layout].layout.max_node, true);
@@ -360,7 +305,7 @@ bool hurry()
 // One transaction; false when the session leaves.
 bool work()
 {
-    if (world.has('v') && mine().one_in(true_us - snapshot_held < second ? 8 : 100) && !hurry()) {
+    if (world.has('v') && mine().one_in(snapshot_is_held() ? 8 : 100) && !hurry()) {
         return !my_end;
     }
     my_transaction = static_cast<int>(transactions.size());
@@ -451,7 +396,9 @@ void begin_session(Server& server, int number, int64_t within)
 void transaction_ends(bool committed)
 {
     Transaction& transaction = transactions[static_cast<size_t>(my_transaction)];
-    ended[my_seat] += committed && transaction.xid != 0 ? my_ids : 0;
+    if (committed && transaction.xid != 0) {
+        pins_may_be_kept(my_seat, my_ids);
+    }
     my_ids = 0;
     transaction.ended = true;
     transaction.committed = committed && transaction.xid != 0;
@@ -476,6 +423,7 @@ void begin_sessions(Server& server, int64_t within)
     on_row_flushed = seldom_extended;
     on_write = written;
     std::fill(queries, queries + most_backends, Query{});
+    polls_begin();
     for (int i = 0; i < world.session_count; i++) {
         begin_session(server, i, within);
     }

@@ -150,10 +150,13 @@ void leave_transaction()
 {
     Server& server = here();
     if (my_xid != 0) {
+        LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
         server.running_xids.erase(my_xid);
+        server.ended_xids++;
         auto& latest = server.variables.latestCompletedXid;
         latest =
             FullTransactionIdFromU64(std::max<uint64_t>(U64FromFullTransactionId(latest), my_xid));
+        LWLockRelease(ProcArrayLock);
     }
     MyProc->xid = InvalidTransactionId;
     MyProc->lxid = InvalidLocalTransactionId;
@@ -305,13 +308,16 @@ bool end_prepared(bool commit)
     all.erase(std::find_if(all.begin(), all.end(),
                            [&](const Prepared& p) { return p.xid == prepared.xid; }));
     yield();
+    LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
     server.running_xids.erase(prepared.xid);
+    server.ended_xids++;
     auto& latest = server.variables.latestCompletedXid;
     latest = FullTransactionIdFromU64(
         std::max<uint64_t>(U64FromFullTransactionId(latest), prepared.xid));
     if (on_prepared_end != nullptr) {
         on_prepared_end(prepared.transaction, commit);
     }
+    LWLockRelease(ProcArrayLock);
     yield();
     for (int i = 0; i < most_prepared; i++) {
         if (PreparedXactProcs[i].xid == static_cast<TransactionId>(prepared.xid)) {
@@ -370,6 +376,7 @@ SnapshotData& take_snapshot()
     SnapshotData& snapshot = my_snapshot;
     TransactionId* xip = my_snapshot_xip;
     Server& server = here();
+    LWLockAcquire(ProcArrayLock, LW_SHARED);
     snapshot = SnapshotData{};
     const uint64_t next = U64FromFullTransactionId(server.variables.latestCompletedXid) + 1;
     snapshot.xmax = static_cast<TransactionId>(next);
@@ -383,6 +390,7 @@ SnapshotData& take_snapshot()
     if (snapshot.xcnt > 0) {
         snapshot.xmin = xip[0];
     }
+    LWLockRelease(ProcArrayLock);
     return snapshot;
 }
 

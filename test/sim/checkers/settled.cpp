@@ -58,6 +58,15 @@ bool keeps_marks(size_t life)
                        [](const Life& l) { return l.how == Start::fast; });
 }
 
+// No mark lies past the last id of a layout.
+bool is_last(int64_t mark, int number)
+{
+    const flakeid::Layout& layout = layouts[number].layout;
+    const auto shape = flakeid::word_shape(layout);
+    const flakeid::Word last = flakeid::within_layout(shape, flakeid::highest_word);
+    return static_cast<uint64_t>(mark) >= raw_of_word(layout, shape, last);
+}
+
 // What took another server's place may be older than the id, and so may what was repaired. The last
 // id of a layout has none after it.
 bool need_not_pass(const Highest& drawn, int layout)
@@ -133,7 +142,7 @@ BestMark best_mark(int database, int layout)
 }
 
 void settled_answered(int database, int layout, int64_t mark, const SnapshotData& snapshot,
-                      const BestMark& best_before, bool alone)
+                      const Met& met)
 {
     auto& ids = unsettled[layout];
     for (auto at = ids.begin(); at != ids.end() && static_cast<int64_t>(at->first) < mark;) {
@@ -165,11 +174,15 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
     const bool taken_back =
         layouts[layout].layout.back_bits > 0 && repaired_since(lives.size() - 1);
     // Of one node the next id lies past all others, whatever the clock says.
-    const bool nobody_holds = alone && world.chosen.find_first_of("NJVfr") == std::string::npos;
+    const bool nobody_holds = met.alone && !is_last(mark, layout) && world.chosen.find_first_of("NJVfr") == std::string::npos;
     for (const auto& [id, drawn] : ids) {
         if (nobody_holds && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
-            tell("id %llx, mark %llx", static_cast<unsigned long long>(id),
-                 static_cast<unsigned long long>(mark));
+            tell("id %llx, mark %llx, transaction %d with xid %llu, snapshot up to %u",
+                 static_cast<unsigned long long>(id), static_cast<unsigned long long>(mark),
+                 drawn.transaction,
+                 static_cast<unsigned long long>(
+                     transactions[static_cast<size_t>(drawn.transaction)].xid),
+                 snapshot.xmax);
             broken("a settled mark does not pass an id, and no other transaction is open");
         }
         if (must_pass && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
@@ -186,10 +199,10 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
         broken("life: all is well, and a settled mark does not pass an id of before a start");
     }
     BestMark& b = best[database][layout];
-    if (snapshot.xcnt == 0 && goes_far_back(layout, mark, best_before.mark) &&
-        keeps_marks(best_before.life)) {
+    if (met.kept && snapshot.xcnt == 0 && goes_far_back(layout, mark, met.best_before.mark) &&
+        keeps_marks(met.best_before.life)) {
         tell("mark %llx after %llx", static_cast<unsigned long long>(mark),
-             static_cast<unsigned long long>(best_before.mark));
+             static_cast<unsigned long long>(met.best_before.mark));
         broken("a settled mark goes far back, and no transaction is open that wrote");
     }
     if (mark >= b.mark) {

@@ -1,8 +1,10 @@
 // What many processors meet in: an id costs one write to a cache line that other sessions write, a
-// reserved id none, and the end of a transaction none.
+// reserved id none, and the end of a transaction none. Until somebody asks for a settled mark, an
+// end writes two lines of its own: its pins go, and its ids are counted.
 #include "checkers.hpp"
 #include "sessions.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace sim {
@@ -10,6 +12,7 @@ namespace sim {
 namespace {
 
 constexpr uintptr_t line_size = 64;
+constexpr int most_at_end = 2;
 
 // The bits are of places of processes; a worker counts as its leader, whose pins it sets.
 struct Line {
@@ -25,14 +28,32 @@ Reached reserved_counted('.', "a reserved id");
 Reached reserved_lines('.', "a cache line that others write, for a reserved id");
 Reached ends_counted('.', "an end of a transaction");
 Reached end_lines('.', "a cache line that others write, at an end");
+Reached unpolled_ends('.', "an end before anybody asked for a settled mark");
+Reached own_lines('.', "a cache line that such an end writes");
 
 PROCESS_LOCAL uint64_t my_waits_before = 0;
 PROCESS_LOCAL int my_line_count = 0; // that others write, since draw_is_counted()
 PROCESS_LOCAL uintptr_t my_last_line = 0;
+PROCESS_LOCAL uintptr_t my_end_lines[most_at_end] = {};
+PROCESS_LOCAL int my_end_line_count = 0;
 
 bool many(uint32_t writers)
 {
     return (writers & (writers - 1)) != 0;
+}
+
+// This end of a transaction writes a line.
+void count_at_end(uintptr_t number)
+{
+    if (std::count(my_end_lines, my_end_lines + my_end_line_count, number) > 0) {
+        return;
+    }
+    if (my_end_line_count == most_at_end) {
+        broken("nobody asked for a mark, and the end of a transaction writes more than it must");
+        return;
+    }
+    my_end_lines[my_end_line_count++] = number;
+    own_lines();
 }
 
 } // namespace
@@ -47,6 +68,9 @@ void written(const volatile void* address)
     const uint32_t me = 1u << my_place;
     line.writers |= me;
     line.enders |= my_ending ? me : 0;
+    if (my_ending && !lives.back().polled) {
+        count_at_end(number);
+    }
     if (!many(line.writers)) {
         return;
     }
@@ -69,6 +93,10 @@ void writes_life_begins()
 
 void end_is_counted()
 {
+    my_end_line_count = 0;
+    if (!lives.back().polled) {
+        unpolled_ends();
+    }
     ends_counted();
 }
 
