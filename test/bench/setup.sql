@@ -9,6 +9,8 @@ CREATE FUNCTION bench_floor(bigint) RETURNS bigint
 
 CREATE FUNCTION bench_count() RETURNS bigint
     AS :'floor', 'bench_count' LANGUAGE C VOLATILE STRICT;
+CREATE FUNCTION bench_rising() RETURNS bigint
+    AS :'floor', 'bench_rising' LANGUAGE C VOLATILE STRICT;
 CREATE FUNCTION bench_random() RETURNS bigint
     AS :'floor', 'bench_random' LANGUAGE C VOLATILE STRICT;
 CREATE FUNCTION bench_mark() RETURNS void
