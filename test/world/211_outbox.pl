@@ -76,36 +76,37 @@ my $stopped;
 my $settled = sub {
 	return one(q{SELECT (SELECT count(*) FROM outbox) * } . scalar(keys %{ { map { $_->{consumer} => 1 } @places } }) . q{ = (SELECT count(*) FROM done)}) eq 't';
 };
-ok( wait_until(sub {
-		my $place = $places[ rand @places ];
-		my $what = (qw(kill kill cut stop))[ rand 4 ];
-		my $before = one('SELECT count(*) FROM done');
-		if ($what eq 'kill')
-		{
-			kill 'KILL', $place->{pid};
-			waitpid $place->{pid}, 0;
-			put($place);
-		}
-		elsif ($what eq 'stop')
-		{
-			kill 'CONT', $stopped->{pid} if $stopped;
-			kill 'STOP', ($stopped = $place)->{pid};
-		}
-		else
-		{
-			my @sessions = split /\n/, one(q{SELECT pid FROM pg_stat_activity WHERE query ~ 'consumer|LISTEN|done' AND pid <> pg_backend_pid() ORDER BY pid});
-			one("SELECT pg_terminate_backend($sessions[rand @sessions])") if @sessions;
-		}
-		$happened{$what}++;
-		# Somebody gets on before the next thing happens.
-		my $more = 20 + int rand 200;
-		wait_until(sub {
-			$written ||= slurp_file("$dir/pgbench") =~ /^tps/m;
-			return one("SELECT count(*) >= $before + $more FROM done") eq 't' || $written && $settled->();
-		});
-		return $written && $settled->();
-	}),
-	"$rows rows, seed $seed");
+my $going = 1;
+until ($written && $settled->() || !$going)
+{
+	my $place = $places[ rand @places ];
+	my $what = (qw(kill kill cut stop))[ rand 4 ];
+	my $before = one('SELECT count(*) FROM done');
+	if ($what eq 'kill')
+	{
+		kill 'KILL', $place->{pid};
+		waitpid $place->{pid}, 0;
+		put($place);
+	}
+	elsif ($what eq 'stop')
+	{
+		kill 'CONT', $stopped->{pid} if $stopped;
+		kill 'STOP', ($stopped = $place)->{pid};
+	}
+	else
+	{
+		my @sessions = split /\n/, one(q{SELECT pid FROM pg_stat_activity WHERE query ~ 'consumer|LISTEN|done' AND pid <> pg_backend_pid() ORDER BY pid});
+		one("SELECT pg_terminate_backend($sessions[rand @sessions])") if @sessions;
+	}
+	$happened{$what}++;
+	# Somebody gets on before the next thing happens.
+	my $more = 20 + int rand 200;
+	$going = wait_until(sub {
+		$written ||= slurp_file("$dir/pgbench") =~ /^tps/m;
+		return one("SELECT count(*) >= $before + $more FROM done") eq 't' || $written && $settled->();
+	});
+}
+ok($going, "$rows rows, seed $seed");
 kill 'CONT', $stopped->{pid} if $stopped;
 ok(finish($writers), 'the writers wrote');
 like(slurp_file("$dir/pgbench"), qr/number of failed transactions: 0|processed: (\d+)\/\1/, 'all of it');
