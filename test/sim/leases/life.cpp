@@ -78,6 +78,17 @@ const HistoryRow* last_lease_of(int32_t node)
     return last;
 }
 
+// Its range is no more: what is given back of it counts until its end.
+bool is_of_old_range(const HistoryRow& lease)
+{
+    const LeaseTables& tables = host().database.tables;
+    const auto row = tables.nodes.find({default_realm, lease.node});
+    const auto last = row == tables.nodes.end() || !row->second.leased
+                          ? tables.history.end()
+                          : tables.history.find(row->second.token);
+    return last == tables.history.end() || &last->second != &lease;
+}
+
 void serve_until_now(int number, const DrawingSession& one)
 {
     Member& member = members[number];
@@ -108,10 +119,11 @@ void serve_until_now(int number, const DrawingSession& one)
     const bool forgetful = world.chosen.find_first_of("BOYQM") != std::string::npos;
     // A stop gives the node back; where the layout has a back field, from the end of the lease on.
     // Whose machine was switched off has lost the lease.
-    const bool its_own = !member.any && held &&
-                         lease->holder.find("db-" + std::to_string(number)) != std::string::npos &&
-                         (member.torn || member.moved || world.has('l') ||
-                          (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
+    const bool its_own =
+        !member.any && held &&
+        lease->holder.find("db-" + std::to_string(number)) != std::string::npos &&
+        (member.torn || member.moved || world.has('l') || is_of_old_range(*lease) ||
+         (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
     bool taken = false;
     for (int i = 0; i < member_count && !member.any && held; i++) {
         taken = taken || (members[i].any &&
