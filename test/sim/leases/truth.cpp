@@ -79,21 +79,6 @@ struct Answered {
 // When a node was given back since nobody used it, by server and node.
 std::map<std::pair<int, uint32_t>, int64_t> unwanted_since;
 
-// Of each server: the highest mark, and the highest id with its moment, of this life.
-struct Settled {
-    uint64_t life, mark, id;
-    int64_t us;
-} settled[most_servers];
-
-Settled& settled_here()
-{
-    Settled& of = settled[here().number];
-    if (of.life != here().life) {
-        of = {here().life, of.mark, 0, 0};
-    }
-    return of;
-}
-
 bool says(const std::string& sql, const char* word)
 {
     return sql.find(word) != std::string::npos;
@@ -262,7 +247,7 @@ void truth_begins()
     std::fill(std::begin(answered), std::end(answered), Answered{});
     std::fill(std::begin(believed), std::end(believed), Believed{});
     owners.clear();
-    std::fill(settled, settled + most_servers, Settled{});
+    marks_begin();
     handed_out = renewals_told = 0;
     given_away = {};
     std::fill(std::begin(made_until), std::end(made_until), 0);
@@ -424,16 +409,7 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
              static_cast<unsigned long long>(raw), g.node, before->server, here().number);
         broken("an id twice");
     }
-    Settled& marks = settled_here();
-    if (g.of_settings && raw < marks.mark) {
-        tell("id %llx, mark %llx", static_cast<unsigned long long>(raw),
-             static_cast<unsigned long long>(marks.mark));
-        broken("an id below a settled mark");
-    }
-    if (g.of_settings && raw > marks.id) {
-        marks.id = raw;
-        marks.us = from_us;
-    }
+    mark_sees_id(g, raw, from_us);
     bool inside = false;
     const std::vector<Told*>& told = of_node[g.node];
     for (auto at = told.rbegin(); at != told.rend() && !inside; ++at) {
@@ -464,20 +440,6 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
     if (stamp_number(stamp_of_word(g, word)) > durable.stamped.stamp[g.kind]) {
         broken("an id past the flushed horizon");
     }
-}
-
-void mark_is_answered(int64_t mark, bool all_ended)
-{
-    Settled& marks = settled_here();
-    note("mark %llx", mark);
-    // By then the clock has passed all nodes.
-    const bool rests = all_ended && marks.id > 0 && marks.us < wall_clock(here()) - 10 * second;
-    if (rests && static_cast<uint64_t>(mark) <= marks.id) {
-        tell("id %llx, mark %llx", static_cast<unsigned long long>(marks.id),
-             static_cast<unsigned long long>(mark));
-        broken("life: a settled mark does not pass an id");
-    }
-    marks.mark = std::max(marks.mark, static_cast<uint64_t>(mark));
 }
 
 namespace {

@@ -51,6 +51,10 @@ bool holds_unused(int server, int64_t since_us);
 // it back.
 bool keeps_used(int server);
 
+// Marks of settled ids (marks.cpp): a seed begins; an id was handed out.
+void marks_begin();
+void mark_sees_id(const flakeid::Generator& g, uint64_t raw, int64_t from_us);
+
 // A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.
 void mark_is_answered(int64_t mark, bool all_ended);
 
