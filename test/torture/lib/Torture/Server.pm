@@ -16,7 +16,7 @@ use Time::HiRes qw(sleep time);
 use Torture::Session;
 
 my $here = dirname(dirname(dirname(File::Spec->rel2abs(__FILE__))));    # test/torture
-my ($bin, $top, $faketime, $template, $slow_wal);
+my ($bin, $top, $faketime, $template, $slow_wal, $shifted_clock);
 my @started;
 
 # PostgreSQL refuses to run as root: whoever starts this as root goes on as postgres.
@@ -43,6 +43,8 @@ sub prepare
 	}
 	$slow_wal = "$top/slow_wal.so";
 	command(qw(cc -O1 -fPIC -shared -o), $slow_wal, "$here/slow_wal.c", '-ldl');
+	$shifted_clock = "$top/shifted_clock.so";
+	command(qw(cc -O1 -fPIC -shared -o), $shifted_clock, "$here/../world/shifted_clock.c", '-ldl');
 	open my $secret, '>', "$top/secret" or die $!;
 	print $secret "2c1fd0e37b5a4961881f0a4c35d26b97\n";
 	chmod 0600, "$top/secret";
@@ -118,7 +120,8 @@ sub command
 # A server that does not run yet. Options: name, layout, databases (number, default 1), preload (0:
 # the library is loaded by its first use), conf (more settings), offset (of its clock), standby_of
 # (a server, which it reaches through the socket in its directory line), copy_of (a data directory), real_clock (1: its wall
-# clock is not moved, and costs what it costs).
+# clock is not moved, and costs what it costs), workers (1: its wall clock is moved for background workers too, which libfaketime
+# does not do before PostgreSQL 16).
 sub new
 {
 	my ($class, %o) = @_;
@@ -126,7 +129,7 @@ sub new
 	my $number = @started;
 	my $dir = "$top/" . ($o{name} // "s$number");
 	my $self = bless { dir => $dir, data => "$dir/data", offset => 0, layout => $o{layout} // 'snowflake', conf => $o{conf} // '',
-		real_clock => $o{real_clock} },
+		real_clock => $o{real_clock}, workers => $o{workers} },
 	  $class;
 	mkdir $dir;
 	push @started, $self;
@@ -192,8 +195,9 @@ sub start
 		open STDIN,  '<',  '/dev/null';
 		open STDOUT, '>>', "$self->{dir}/log";
 		open STDERR, '>&', \*STDOUT;
+		@ENV{qw(LD_PRELOAD SHIFTED_WALL)} = ($shifted_clock, "$self->{dir}/clock") if $self->{workers};
 		@ENV{qw(LD_PRELOAD FAKETIME_TIMESTAMP_FILE FAKETIME_NO_CACHE FAKETIME_DONT_FAKE_MONOTONIC NO_FAKE_STAT SLOW_WAL)} =
-		  ("$faketime:$slow_wal", "$self->{dir}/clock", 1, 1, 1, "$self->{dir}/slow") if !$self->{real_clock};
+		  ("$faketime:$slow_wal", "$self->{dir}/clock", 1, 1, 1, "$self->{dir}/slow") if !$self->{real_clock} && !$self->{workers};
 		$ENV{TZ} = 'UTC';
 		exec "$bin/postgres", '-D', $self->{data} or POSIX::_exit(127);
 	}
