@@ -2,6 +2,7 @@
 #include "leases/realms.hpp"
 
 #include "checker.hpp"
+#include "leases/believed.hpp"
 #include "leases/life.hpp"
 #include "leases/members.hpp"
 #include "leases/truth.hpp"

@@ -4,6 +4,7 @@
 #include "checkers.hpp"
 #include "lease/report.hpp"
 #include "lease/worker.hpp"
+#include "leases/believed.hpp"
 #include "leases/faults.hpp"
 #include "leases/life.hpp"
 #include "leases/members.hpp"
@@ -60,13 +61,6 @@ struct Refused {
     int64_t first_us = 0, last_us = 0; // true time
 };
 std::map<std::pair<int, uint32_t>, Refused> refusals;
-
-// Whom a server believed last, of its directory.
-struct Believed {
-    int directory = 0;
-    int64_t origin = 0, at_us = 0; // true time
-    std::string realm_id;
-} believed[most_servers];
 
 constexpr int64_t unused_us = 3600 * second;
 
@@ -168,29 +162,6 @@ void check_wanted(uint32_t node)
     }
 }
 
-// Whoever was answered by a coordinator is answered by no earlier one, nor for another realm, also
-// after a crash. Of the last moments before that the file may say nothing.
-void check_believed(const Told& lease)
-{
-    Believed& before = believed[here().number];
-    const Member& member = members[here().number];
-    const bool kept = before.directory == member.directory && !member.torn && !member.moved &&
-                      !world.has('E') &&
-                      (!member.crashed || before.at_us < member.crashed_us - 5 * second ||
-                       before.at_us > member.crashed_us);
-    if (kept && lease.origin < before.origin) {
-        tell("server %d: coordinator %d, and before %d", here().number,
-             static_cast<int>(lease.origin), static_cast<int>(before.origin));
-        broken("a server believes a coordinator that was replaced");
-    }
-    if (kept && !before.realm_id.empty() && lease.realm_id != before.realm_id) {
-        tell("server %d: %s, and before %s", here().number, lease.realm_id.c_str(),
-             before.realm_id.c_str());
-        broken("a server takes a lease of another realm");
-    }
-    before = {member.directory, lease.origin, true_us, lease.realm_id};
-}
-
 // What a failover may have lost: a node that was given to somebody else.
 struct GivenAway {
     bool known;
@@ -245,7 +216,7 @@ void truth_begins()
     refusals.clear();
     unwanted_since.clear();
     std::fill(std::begin(answered), std::end(answered), Answered{});
-    std::fill(std::begin(believed), std::end(believed), Believed{});
+    believed_begins();
     owners.clear();
     marks_begin();
     handed_out = renewals_told = 0;
@@ -338,7 +309,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         note_answer(lease, us_of(values[6].text), end_us);
         lease.origin = answer.origin;
         lease.realm_id = fields[5];
-        check_believed(lease);
+        check_believed(lease.origin, lease.realm_id);
         lease.end_us = std::max(lease.end_us, end_us);
         refusals.erase({here().number, node});
         note("has node %lld from %lld to %lld", node, us_of(fields[2]) - true_epoch_us,
@@ -356,7 +327,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         note_answer(lease, us_of(values[6].text), end_us);
         lease.origin = answer.origin;
         lease.realm_id = fields[1];
-        check_believed(lease);
+        check_believed(lease.origin, lease.realm_id);
         if (!lease.given_back && end_us > lease.end_us) {
             lease.end_us = end_us;
             check_overlap(lease);
@@ -553,12 +524,6 @@ bool goes_on_in_lease(int server)
                (member.any || lease.node == static_cast<uint32_t>(member.node)) &&
                lease.start_us < now_us && end_us > now_us + second;
     });
-}
-
-std::string realm_of(int server)
-{
-    const Believed& last = believed[server];
-    return last.directory == members[server].directory ? last.realm_id : "";
 }
 
 bool gave_back(int server, uint32_t node)

@@ -29,9 +29,6 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
 // A lease that the server had for a while when it crashed, and that lasts.
 bool goes_on_in_lease(int server);
 
-// The id of the realm that its directory had leases of last; empty: none.
-std::string realm_of(int server);
-
 // It said that it gives the node back, before the lease ended, and may not have been heard.
 bool gave_back(int server, uint32_t node);
 
