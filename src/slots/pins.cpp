@@ -24,7 +24,7 @@ void create_holder(Holder& holder)
 {
     pg_atomic_init_u32(&holder.count, 0);
     SpinLockInit(&holder.lock);
-    pg_atomic_init_u32(&holder.pid, 0);
+    pg_atomic_init_u32(&holder.pid, static_cast<uint32_t>(InvalidPid));
     pg_atomic_init_u64(&holder.running, 0);
     pg_atomic_init_u64(&holder.xid, 0);
     for (Pin& pin : holder.pins) {

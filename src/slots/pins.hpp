@@ -42,7 +42,9 @@ struct Pin {
 struct alignas(64) Holder {
     pg_atomic_uint32 count; // of `pins`; while it is above 0, the rest is the transaction's
     slock_t lock;
-    pg_atomic_uint32 pid;     // of the process that takes the pins back; others end with `running`
+    // Of the process that takes the pins back; InvalidPid: others may have set them for one that
+    // does not know of them, and they end with `running`. A place that is free has process 0.
+    pg_atomic_uint32 pid;
     pg_atomic_uint64 running; // running_transaction()
     pg_atomic_uint64 xid;     // of a prepared transaction, in 64 bits
     Oid database;
