@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the arguments twice: with flakeid in public, where a migration creates it, and with flakeid in a schema of its
 # own, which is there before. A database that the program makes by itself is made from FLAKEID_TEMPLATE. Lines
-# "shown: public WHAT", or "own" in the place of public, are for the table of test/on_demand/clients.
+# "shown: public WHAT", or "own" in the place of public, are for the table of doc/clients/README.md: WHAT is "create",
+# "second run", "drop and reload" or "test database".
 set -eu
 sql() { psql -Xq -v ON_ERROR_STOP=1 "$@"; }
 trap 'sql -d postgres -c "ALTER ROLE CURRENT_USER RESET search_path" -c "DROP DATABASE IF EXISTS template_flakeid"' EXIT

@@ -19,7 +19,7 @@ export function version(...packages) {
     }
 }
 
-// A cell of the table that test/on_demand/clients prints
+// A cell of the table of doc/clients/README.md
 export function shown(what) {
     console.log(`shown: ${process.env.FLAKEID_SCHEMA} ${what}`);
 }

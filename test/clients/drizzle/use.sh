@@ -41,7 +41,6 @@ is "$(grep -c 'TODO\|unknown' pulled/schema.ts)" 0
 same --dialect postgresql --url "$DATABASE_URL" --schema ./pulled/schema.ts
 cp pulled/schema.ts pulled/schema.mjs
 node pulled.mjs
-shown 'pull, edit, push'
 
 sql "CREATE DATABASE test_drizzle TEMPLATE $FLAKEID_TEMPLATE"
 url=${DATABASE_URL%/*}/test_drizzle

@@ -3,7 +3,7 @@ set -eu
 # No engine but the one that the npm packages hold.
 export PRISMA_QUERY_ENGINE_LIBRARY=/bin/true PRISMA_SCHEMA_ENGINE_BINARY=/bin/true PRISMA_HIDE_UPDATE_MESSAGE=1 CHECKPOINT_DISABLE=1
 prisma() { npx --no-install prisma "$@"; }
-shown() { printf '\nshown: %s %s (bigint)\n' "$FLAKEID_SCHEMA" "$1"; }
+shown() { printf '\nshown: %s %s\n' "$FLAKEID_SCHEMA" "$1"; }
 is() { [ "$1" = "$2" ] || { printf '%s\n' "is: $1" "not: $2"; exit 1; }; }
 tables() { psql -XAtqc "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_tables WHERE schemaname = 'public'"; }
 same() { prisma db push --skip-generate | grep 'already in sync'; }
