@@ -120,7 +120,7 @@ none('panels show metrics that exist', grep { !$metric{$_} } @shown);
 my %id;
 none('panels have numbers of their own', grep { $id{$_}++ } map { $_->{id} } @{ $dashboard->{panels} });
 my $page = slurp_file("$dir/monitoring.md");
-my ($table) = $page =~ /^## Metrics\n(.*?)^## /ms;
+my ($table) = $page =~ /^## Metrics\n(.*?)(?:^## |\z)/ms;
 same('metrics of doc/monitoring.md', [ keys %metric ], [ $table =~ /`(flakeid_\w+)`/g ]);
 my @rules = @{ yaml('alerts.yml')->{groups}[0]{rules} };
 none('alerts look at metrics that exist', grep { !$metric{$_} } map { $_->{expr} =~ /\b(flakeid_\w+)/g } @rules);
