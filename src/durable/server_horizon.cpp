@@ -246,6 +246,9 @@ int64_t server_take_over(int64_t reach_us)
     ServerHorizon* server = loaded();
     const int64_t us = apart_us(wall_us(), std::max(reach_us, reach_of_settings_us()));
     raise_to(&server->spared_until_us, number_of(us + extension_us));
+    Stamped taken{};
+    take_stamp(&taken, plain_horizon, stamp_of(0, us));
+    raise(&server->relied, taken); // a repair keeps it
     return us;
 }
 
