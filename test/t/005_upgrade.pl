@@ -134,23 +134,6 @@ $restored->safe_psql('postgres', 'CREATE DATABASE again');
 command_ok([ 'pg_restore', '--exit-on-error', '-d', $restored->connstr('again'), "$dir/far.dump" ], 'pg_restore');
 like(refusal($restored, 'SELECT flake_next()', database => 'again'), $far, 'carries the horizon, too');
 
-# What the other server made after the dump, as far ahead of the clock as its sessions may go, does not come again. Where it is the
-# same server, its horizon says that already.
-my $reach = "SET flakeid.layout = 'sonyflake'; SET flakeid.max_ahead = '%s';";
-$new->safe_psql('postgres', 'CREATE DATABASE left_behind');
-$new->safe_psql('left_behind', 'CREATE EXTENSION flakeid; ' . sprintf("$reach SELECT flake_next()", '10 min'));
-command_ok([ 'pg_dump', '-d', $new->connstr('left_behind'), '-f', "$dir/behind.sql" ], 'pg_dump');
-$new->safe_psql('left_behind', sprintf "$reach COPY (SELECT id::bigint FROM flake_next_many(1000000) AS id) TO '$dir/after_dump'", '10 min');
-for my $node ($restored, $new)
-{
-	$node->safe_psql('postgres', 'CREATE DATABASE taken_over');
-	command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('taken_over'), '-f', "$dir/behind.sql" ], 'restored');
-	is($node->safe_psql('taken_over', sprintf(q{CREATE TABLE before (id bigint); COPY before FROM '%s/after_dump';
-		CREATE TABLE now AS SELECT id::bigint FROM (SELECT set_config('flakeid.layout', 'sonyflake', false), set_config('flakeid.max_ahead', '20 min', false)) AS s,
-			flake_next_many(1000000, 'sonyflake') AS id;
-		SELECT count(*) FROM now JOIN before USING (id)}, $dir)), '0', $node->name . ': ids that were made after the dump do not come again');
-}
-
 # A server that has none of the settings
 my $bare = PostgreSQL::Test::Cluster->new('bare_3');
 $bare->init;
@@ -215,6 +198,23 @@ run_command([ 'pg_restore', '-U', 'ordinary', '-d', $new->connstr('of_ordinary_t
 is($new->safe_psql('of_ordinary_too', 'SELECT md5(string_agg(own::text, \' \' ORDER BY id)) FROM own'), $own, 'and it restores its table');
 is($new->safe_psql('of_ordinary_too', 'SELECT max(id) AS last FROM own \gset
 		INSERT INTO own (n) SELECT generate_series(1, 100) RETURNING id > :last') =~ tr/t//, 100, 'with ids above');
+#
+# What the other server made after the dump, as far ahead of the clock as its sessions may go, does not come again. Where it is the
+# same server, its horizon says that already.
+my $reach = "SET flakeid.layout = 'sonyflake'; SET flakeid.max_ahead = '%s';";
+$new->safe_psql('postgres', 'CREATE DATABASE left_behind');
+$new->safe_psql('left_behind', 'CREATE EXTENSION flakeid; ' . sprintf("$reach SELECT flake_next()", '10 min'));
+command_ok([ 'pg_dump', '-d', $new->connstr('left_behind'), '-f', "$dir/behind.sql" ], 'pg_dump');
+$new->safe_psql('left_behind', sprintf "$reach COPY (SELECT id::bigint FROM flake_next_many(1000000) AS id) TO '$dir/after_dump'", '10 min');
+for my $node ($restored, $new)
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE taken_over');
+	command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('taken_over'), '-f', "$dir/behind.sql" ], 'restored');
+	is($node->safe_psql('taken_over', sprintf(q{CREATE TABLE before (id bigint); COPY before FROM '%s/after_dump';
+		CREATE TABLE now AS SELECT id::bigint FROM (SELECT set_config('flakeid.layout', 'sonyflake', false), set_config('flakeid.max_ahead', '20 min', false)) AS s,
+			flake_next_many(1000000, 'sonyflake') AS id;
+		SELECT count(*) FROM now JOIN before USING (id)}, $dir)), '0', $node->name . ': ids that were made after the dump do not come again');
+}
 $_->stop for $new, $restored;
 
 done_testing();
