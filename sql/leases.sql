@@ -64,7 +64,7 @@ END $$;
 SELECT flakeid.lease_renew(token, '60 s') > lease_end + interval '5 s' AS later FROM seen WHERE name = 'a';
 SELECT flakeid.lease_renew(token, '5 s') > lease_end + interval '5 s' AS not_back FROM seen WHERE name = 'a';
 SELECT h.lease_start = s.lease_start AS same_start, h.renewals, h.state
-FROM flakeid.leases AS h JOIN seen AS s USING (node, lease_start) WHERE s.name = 'a';
+FROM flakeid.leases AS h JOIN seen AS s USING (node, lease_start) WHERE s.name = 'a' AND h.realm = 'shop';
 
 -- Free when the last stamp has passed, or at the end when it is unknown.
 SELECT flakeid.lease_release(token, lease_start) = lease_start + interval '1 s' AS free FROM seen WHERE name = 'c';
