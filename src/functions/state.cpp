@@ -48,17 +48,10 @@ const char* reach_name_of(const Origin& origin)
 }
 
 // True for the name of what any server's dump says of it.
-bool is_reach_name(const char* name)
+bool is_reach_name(const char* name, Origin* origin)
 {
-    Origin origin{};
-    return sscanf(name, reach_name, &origin.timeline, &origin.life) == 2 &&
-           strcmp(name, reach_name_of(origin)) == 0;
-}
-
-// True for that of this server's own.
-bool is_of_this_server(const char* name)
-{
-    return strcmp(name, reach_name_of(server_origin(true))) == 0;
+    return sscanf(name, reach_name, &origin->timeline, &origin->life) == 2 &&
+           strcmp(name, reach_name_of(*origin)) == 0;
 }
 
 uint32_t fingerprint_argument(int64_t value)
@@ -178,13 +171,14 @@ FLAKEID_FUNCTION(flakeid_restore)
     const char* name = text_to_cstring(PG_GETARG_TEXT_PP(0));
     const int64_t value = PG_GETARG_INT64(1);
     int number = 0;
+    Origin from;
     if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA &&
         MyBackendType == B_BG_WORKER) {
         return BoolGetDatum(true);
     }
-    if (is_reach_name(name)) {
+    if (is_reach_name(name, &from)) {
         const int64_t reach_us = reach_argument(value);
-        if (!is_of_this_server(name)) {
+        if (!same_origin(from, server_origin(true))) {
             horizon_restore_elsewhere(reach_us);
         }
     } else if (strcmp(name, plain_name) == 0) {
@@ -228,7 +222,8 @@ FLAKEID_FUNCTION(flakeid_restore_denied)
     const char* what = null[0] ? "" : TextDatumGetCString(name);
     const int64_t number = null[1] ? 0 : DatumGetInt64(value);
     const int64_t now_us = wall_us();
-    if (is_reach_name(what) && !is_of_this_server(what)) {
+    Origin from;
+    if (is_reach_name(what, &from) && !same_origin(from, server_origin(true))) {
         warn_of_horizon(apart_us(now_us, reach_argument(number)));
     }
     const int64_t us = stamp_us(stamp_of_number(number));
