@@ -192,12 +192,14 @@ void raise(int64_t least_us, FloorOf floor_of)
     refuse_in_recovery();
     Horizon* horizon = shared_horizon();
     (void)load(horizon);
+    const int64_t reach_us = server_known_reach_us();
     const Changed changed = change(horizon, true, [&](Durable& durable, Stamp* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const Stamp latest = stamp_of_number(durable.stamped.stamp[kind]);
             floor[kind] = std::max(floor[kind], floor_of(kind, latest));
         }
         durable.stamped.least_us = std::max(durable.stamped.least_us, least_us);
+        durable.stamped.reach_us = std::max(durable.stamped.reach_us, reach_us);
         durable.lost = 0;
     });
     if (!changed.published && is_loaded(horizon)) {
@@ -281,6 +283,7 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
         std::max(needed, stamp_of(stamp_back(published_bound(horizon, kind)), stamp_us(needed)));
     const Stamp wanted =
         wanted_stamp(needed, now_us, settings.max_ahead_us, server_spared_until_us());
+    const int64_t reach_us = std::max(settings.max_ahead_us, server_known_reach_us());
     int64_t wait_us = 0;
     const Changed changed = change(horizon, false, [&](Durable& durable, Stamp*) {
         const auto last = static_cast<Steady>(pg_atomic_read_u64(&horizon->extended_at[kind]));
@@ -288,7 +291,7 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
         const Extension next = extension(stamp_of_number(durable.stamped.stamp[kind]),
                                          published_bound(horizon, kind), needed, wanted, since_us);
         take_stamp(&durable.stamped, kind, next.stamp);
-        durable.stamped.reach_us = std::max(durable.stamped.reach_us, settings.max_ahead_us);
+        durable.stamped.reach_us = std::max(durable.stamped.reach_us, reach_us);
         wait_us = next.wait_us;
     });
     if (!changed.published) {

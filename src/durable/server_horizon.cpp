@@ -244,12 +244,19 @@ int64_t server_apart_us(int64_t reach_us)
 int64_t server_take_over(int64_t reach_us)
 {
     ServerHorizon* server = loaded();
-    const int64_t us = apart_us(wall_us(), std::max(reach_us, reach_of_settings_us()));
+    server_learn_reach(reach_us);
+    const int64_t us = apart_us(wall_us(), server_known_reach_us());
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
     take_stamp(&taken, plain_horizon, stamp_of(0, us));
     raise(&server->relied, taken); // a repair keeps it
     return us;
+}
+
+int64_t server_known_reach_us()
+{
+    const int64_t remembered_us = RecoveryInProgress() ? 0 : server_remembers().reach_us;
+    return std::max(remembered_us, reach_of_settings_us());
 }
 
 int64_t server_spared_until_us()

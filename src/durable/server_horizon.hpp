@@ -50,6 +50,9 @@ Stamp server_bound(int kind);
 // Returns the moment before which no id of a layout with back is stamped, whatever its count.
 int64_t server_least_us();
 
+// Returns how far ahead of the clock ids of this server may lie, as far as it knows.
+int64_t server_known_reach_us();
+
 // Takes in how far ahead of the clock sessions of a database may have stamped.
 void server_learn_reach(int64_t reach_us);
 

@@ -149,7 +149,8 @@ FLAKEID_FUNCTION(flakeid_dumped)
             tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
         }
     };
-    row(reach_name_of(durable.origin), std::max(durable.stamped.reach_us, least_reach_us));
+    row(reach_name_of(durable.origin),
+        std::max({durable.stamped.reach_us, server_known_reach_us(), least_reach_us}));
     // Any layout may be another one where the dump is restored.
     row(plain_name, durable.stamped.latest_us);
     row(back_name, durable.stamped.stamp[back_horizon]);

@@ -160,7 +160,8 @@ sub server_seconds
 		for my $process ($postmaster, split ' ', $before)
 		{
 			open(my $stat, '<', "/proc/$process/stat") or next;
-			my @fields = split ' ', (<$stat> // '') =~ s/.*\) //r;
+			my $line = <$stat> // next;    # it has ended since
+			my @fields = split ' ', $line =~ s/.*\) //r;
 			$ticks += $_ for @fields[ $process == $postmaster ? (11 .. 14) : (11, 12) ];
 		}
 	} until $children->() eq $before;

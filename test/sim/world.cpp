@@ -127,9 +127,11 @@ void restore_dump()
     load_library();
     const flakeid::Durable dump = durable_of(current_file(dumped->databases[restored_database]));
     const flakeid::Origin here = flakeid::server_origin(false);
+    // The server of the dump has the same configuration.
+    const int64_t reach_us = std::max(dump.stamped.reach_us, flakeid::server_known_reach_us());
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
     if (!flakeid::same_origin(here, dump.origin)) {
-        flakeid::horizon_restore_elsewhere(dump.stamped.reach_us);
+        flakeid::horizon_restore_elsewhere(reach_us);
     }
     const int64_t* stamp = dump.stamped.stamp;
     flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));

@@ -16,6 +16,7 @@ constexpr char while_raised[] = "7b: a mark passed an id while the horizon was r
 
 struct Drawn {
     int database, transaction;
+    size_t life;
 };
 std::map<uint64_t, Drawn> unsettled[layout_count]; // of this life
 BestMark best[most_databases][layout_count];       // that was ever answered
@@ -129,7 +130,7 @@ void settled_drawn(const Id& id)
         }
         b.mark = static_cast<int64_t>(id.raw);
     }
-    unsettled[id.layout][id.raw] = {database, id.transaction};
+    unsettled[id.layout][id.raw] = {database, id.transaction, lives.size() - 1};
     Highest& h = highest[database][id.layout];
     if (id.raw >= h.id || need_not_pass(h, id.layout)) {
         h = {id.raw, lives.size() - 1};
@@ -173,10 +174,11 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
     // A repair may take back the count of set-backs that an id before it has.
     const bool taken_back =
         layouts[layout].layout.back_bits > 0 && repaired_since(lives.size() - 1);
-    // Of one node the next id lies past all others, whatever the clock says.
-    const bool nobody_holds = met.alone && !is_last(mark, layout) && world.chosen.find_first_of("NJVfr") == std::string::npos;
+    // Of one node and life the next id lies past all others, whatever the clock says.
+    const bool nobody_holds = met.alone && !is_last(mark, layout) &&
+                              world.chosen.find_first_of("NJVfr") == std::string::npos;
     for (const auto& [id, drawn] : ids) {
-        if (nobody_holds && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
+        if (nobody_holds && drawn.life == lives.size() - 1 && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
             tell("id %llx, mark %llx, transaction %d with xid %llu, snapshot up to %u",
                  static_cast<unsigned long long>(id), static_cast<unsigned long long>(mark),
                  drawn.transaction,
