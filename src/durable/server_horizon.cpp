@@ -249,7 +249,9 @@ int64_t server_take_over(int64_t reach_us)
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
     take_stamp(&taken, plain_horizon, stamp_of(0, us));
-    raise(&server->relied, taken); // a repair keeps it
+    raise(&server->relied, taken); // a repair keeps it,
+    raise(&server->next, taken);   // in the next life too
+    write(server);
     return us;
 }
 

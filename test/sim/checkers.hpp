@@ -109,6 +109,7 @@ int64_t repaired_to();
 void repair_begins(int database, int64_t us);
 void repair_ends(int database);
 bool repair_goes_on(int database); // in this life
+size_t repairs_ever();
 int repairs_of(int database);      // begins and ends so far
 void repaired_life_begins();
 bool forgotten(const Id& id, size_t life); // of that life or since

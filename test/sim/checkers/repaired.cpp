@@ -64,6 +64,11 @@ int64_t highest_stamped_us()
     return highest_us;
 }
 
+size_t repairs_ever()
+{
+    return repairs.size();
+}
+
 int repairs_of(int database)
 {
     return count[database];

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t longest_lead = 2 * second;
 
 struct Spent {
-    // Count of set-backs and moment of the lowest id of a database, in this life: nodes that made
-    // none begin there.
+    // Count of set-backs and moment of the lowest id of a database, in this life: no node begins
+    // before it, though those of other databases may.
     std::map<Oid, std::pair<uint64_t, int64_t>> first;
     int64_t skipped = INT64_MIN;      // a poll brought all nodes there
     std::map<uint32_t, int64_t> last; // of those of a node
@@ -51,10 +51,10 @@ void nodes_in_step(const Id& id)
         // What several layouts that count set-backs begin after, whatever the node.
         const int64_t least = word_start_us(
             g, word_of(g.shape, 0, clamp_tick(g.shape, tick_number(g.limits.least)), 0));
-        const int64_t begins = std::max({my_highest_wall, of.skipped, least});
+        const int64_t begins = std::max({my_highest_wall, of.skipped, least, first.second});
         for (uint32_t node = g.span.first; node <= g.span.last; node++) {
             const auto at = of.last.find(node);
-            const int64_t next = std::max(begins, at == of.last.end() ? first.second : at->second);
+            const int64_t next = std::max(begins, at == of.last.end() ? begins : at->second);
             if (us > next + longest_lead + g.layout.tick_us) {
                 tell("node %u at %.6f s ahead, node %u could be %.6f s earlier", g.node,
                      static_cast<double>(us - my_highest_wall) / 1e6, node,
