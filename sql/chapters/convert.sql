@@ -1457,9 +1457,6 @@ DECLARE
     rows int8;
     bytes int8;
 BEGIN
-    IF way IN ('kept', 'made') AND coalesce(current_setting('flakeid.node', true), '') = '' THEN
-        RETURN NEXT 'This server was given no node, so its ids have node 0. That is right while no other server makes ids for these tables.';
-    END IF;
     SELECT sum(greatest(k.reltuples, 0))::int8, sum(pg_table_size(k.oid) + pg_indexes_size(k.oid))::int8 INTO rows, bytes
     FROM flakeid.convert_columns(root, root_att, way, target) x, flakeid.convert_tree(x.rel, x.att) t, pg_catalog.pg_class k
     WHERE x.replaced AND t.leaf AND k.oid = t.rel;

@@ -6,8 +6,8 @@
 
 namespace flakeid {
 
-// Remembers what this server or database was given; called whenever a generator is made. What only
-// a role or a session was given does not count. Raises an error where something was given before
+// Remembers what this server or database was given; called when a generator is made, or has a lease
+// for the first time. What only a role or a session was given does not count. Raises an error where something was given before
 // and the default is in effect now.
 void remember_given();
 

@@ -1,5 +1,6 @@
 #include "generator/leased.hpp"
 
+#include "durable/given.hpp"
 #include "lease/report.hpp"
 #include "lease/worker.hpp"
 #include "server/clock.hpp"
@@ -88,6 +89,9 @@ void view_lease(Generator& g)
         throw_leased_node_out_of_range(view.node, g.layout, g.name);
     }
     open_slot(g, view);
+    if (g.lease.end_us != 0) {
+        remember_given();
+    }
 }
 
 bool set_node(Generator& g, uint32_t node)

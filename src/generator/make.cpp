@@ -119,7 +119,9 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     } else {
         refuse_shared_node();
     }
-    remember_given();
+    if (g.lease.entry == nullptr) {
+        remember_given(); // otherwise once there is a lease
+    }
     if (g.lease.entry != nullptr && g.lease.wanted_node == any_node) {
         set_slot(g, g.span.first, &unleased_slot);
     } else {

@@ -373,7 +373,7 @@ void load_secret(bool (*used)())
     } else {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("no secret is configured"),
-                errdetail("Enciphered ids need a secret of 16 bytes."),
+                errdetail("Sealed and enciphered ids need a secret of 16 bytes."),
                 errhint("%s", no_secret_hint(used())));
     }
     expanded_secret.loaded = settings.generation;

@@ -29,7 +29,7 @@ sub new_file
 }
 my $hint_used = 'hint: Put the secret back, or correct flakeid.secret_file. Ids of this database were made with it, and a new one cannot read them.';
 my $hint_form = 'hint: A secret is 32 hexadecimal digits, or exactly 16 characters.';
-my $none = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
+my $none = "55000: no secret is configured\ndetail: Sealed and enciphered ids need a secret of 16 bytes.\n"
   . 'hint: As the user that runs the server: (umask 077; set -C; openssl rand -hex 16 > /etc/postgresql/flakeid.secret) Then as a superuser: '
   . "ALTER DATABASE postgres SET flakeid.secret_file = '/etc/postgresql/flakeid.secret'; and connect again.";
 
@@ -161,7 +161,7 @@ is(in_use($node, ''), 3, 'ALTER DATABASE sets it');
 is(in_use($node, '', 'other'), $none =~ s{DATABASE postgres}{DATABASE other}r, 'for that database');
 
 # A dump says that there was a secret, and sealed ids may be the first to say which
-my $used = "55000: no secret is configured\ndetail: Enciphered ids need a secret of 16 bytes.\n"
+my $used = "55000: no secret is configured\ndetail: Sealed and enciphered ids need a secret of 16 bytes.\n"
   . 'hint: Set flakeid.secret_file to the file of the secret that ids were made with here: by ALTER ROLE, or in the server\'s configuration, where databases come and go.';
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', "$dir/dump.sql" ], 'pg_dump');

@@ -203,6 +203,15 @@ for my $setting ("file:$file", 'hostname+32')
 }
 $node->stop;
 
+# What made no id is not: an attempt with a coordinator that nobody can reach.
+$node = server('attempt', "flakeid.node = 'auto'", "flakeid.coordinator = 'host=/nowhere'");
+like(refusal($node, 'SELECT flake_next()'), qr/^55000: .*lease/, 'no lease');
+$node->adjust_conf('postgresql.conf', $_, undef) for qw(flakeid.node flakeid.coordinator);
+$node->reload;
+ok($node->poll_query_until('postgres', "LOAD 'flakeid'; SELECT current_setting('flakeid.node') || current_setting('flakeid.coordinator')", "LOAD\n0"), 'is taken back');
+is($node->safe_psql('postgres', 'SELECT flake_node(flake_next())'), 0, 'and ids have the node of a server that was given none');
+$node->stop;
+
 #
 # cluster_name is read by the same rule. (The framework makes the server's name its cluster_name.)
 #

@@ -128,7 +128,7 @@ BEGIN
     IF secret IS NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'no secret is configured',
-            DETAIL = 'Enciphered ids need a secret of 16 bytes.',
+            DETAIL = 'Sealed and enciphered ids need a secret of 16 bytes.',
             HINT = 'As the owner: INSERT INTO flakeid_plain.settings VALUES (''secret'', replace(gen_random_uuid()::text, ''-'', ''''));';
     END IF;
     RETURN flakeid_plain.round_keys(CASE length(secret) WHEN 32 THEN decode(secret, 'hex') ELSE convert_to(secret, 'UTF8') END);

@@ -235,13 +235,13 @@ BEGIN
                     WHEN 'min' THEN 60000000 WHEN 's' THEN 1000000 WHEN 'ms' THEN 1000 WHEN 'us' THEN 1 END;
                 IF number IS NULL OR unit_us IS NULL OR number::bigint NOT BETWEEN 1 AND 86400000000 / unit_us THEN
                     problem := 'This is no length of a tick';
-                    hint := 'Write a number and one of us, ms, s, min, h, d; from 1us to 1d.';
+                    hint := 'Write a number and one of us, ms, s, min, h, d; from 1us to 1d. A space ends each field.';
                     EXIT check_word;
                 END IF;
                 l.tick_us := number::bigint * unit_us;
             ELSIF unit <> '' THEN
                 problem := 'Only the field time has a unit';
-                hint := 'Write name:bits, as in node:10.';
+                hint := 'Write name:bits, as in node:10, or time:bits:tick for the time.';
                 EXIT check_word;
             END IF;
             l.names := l.names || name;
