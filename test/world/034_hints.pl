@@ -1,5 +1,5 @@
 # Hints that work when pasted: each situation raises an error; what its hint says to run, taken from the text of the hint, is run
-# as it stands; then the first statement, or what the hint puts in its place, goes through. doc/dev/hints.md is the table of it.
+# as it stands; then the first statement, or what the hint puts in its place, goes through. doc/dev/hints.md is the list of it.
 use strict;
 use warnings;
 
@@ -16,18 +16,17 @@ mkdir $dir or die "$dir: $!";
 $node->safe_psql('postgres', 'CREATE ROLE app LOGIN');
 my $far = 'time:41:1ms node:10 sequence:12 epoch=2031-01-01';
 my $opaque = 'time:41:1ms node:10 sequence:12 cipher=sparx64';
-my ($situations, $database, @table) = (0);
+my ($situations, $database, @list) = (0);
 
-# A cell of the last row: what differs from run to run is left out.
-sub cell
+# Adds to the line of this situation, without what differs from run to run.
+sub write_down
 {
-	my ($column, $text) = @_;
+	my ($text) = @_;
 	$text =~ s/\Q$base\E/DIR/g;
 	$text =~ s/\d+\.\d+ s\b/... s/g;
 	$text =~ s/\b\d{15,}\b/.../g;
-	$text =~ s/\d{4}-\d\d-\d\d \d\d:\S+/.../g;
-	$text =~ s/\|/\\|/g;
-	$table[-1][$column] = $table[-1][$column] ? "$table[-1][$column] $text" : $text;
+	$text =~ s/\d{4}-\d\d-\d\d \d\d:[^\s`]+/.../g;
+	$list[-1] .= $text;
 	return;
 }
 
@@ -36,7 +35,7 @@ sub situation
 {
 	my ($what) = @_;
 	$situations++;
-	push @table, [ $what, '', '', '' ];
+	push @list, "- **$what**";
 	$database = "situation_$situations";
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	return $node->safe_psql($database, 'CREATE EXTENSION flakeid');
@@ -49,7 +48,7 @@ sub refused
 	my $error = refusal($node, $sql, database => $database, %params);
 	my ($first) = $error =~ /^(.*)/;
 	like($error, $expected, "$database: $first");
-	cell(1, $first);
+	write_down(": `$first`");
 	return $error =~ /^hint: (.*)/ms && !$params{detail} ? $1 : $error;
 }
 
@@ -59,7 +58,7 @@ sub paste
 	my ($hint, $pattern) = @_;
 	my ($pasted) = $hint =~ $pattern;
 	isnt($pasted // '', '', "the hint has what to paste: $hint") or return;
-	cell(2, "`$pasted`");
+	write_down("; pasted `$pasted`");
 	my ($result, $out, $err) = $node->psql($database, $pasted, on_error_stop => 0);
 	return is($err =~ s/^psql:.*NOTICE.*\n?//gmr, '', "pasted: $pasted");
 }
@@ -68,14 +67,14 @@ sub shell_paste
 {
 	my ($hint, $pattern) = @_;
 	my ($command) = $hint =~ $pattern;
-	cell(2, "`$command`") if defined $command;
+	write_down("; pasted `$command`") if defined $command;
 	return is(system($command // 'false'), 0, "pasted: " . ($command // $hint));
 }
 
 sub goes
 {
 	my ($sql, %params) = @_;
-	cell(3, "`$sql`");
+	write_down("; then `$sql`");
 	return is(refusal($node, $sql, database => $database, %params), '', "then it goes: $sql");
 }
 
@@ -257,7 +256,7 @@ $ahead = lead_ahead('2018-01-01');
 my ($code, $lowered, $told) = $node->psql($database, "$ahead SELECT flakeid.raise_horizon(now() + interval '2 days'); SELECT flakeid.repair_horizon(none_kept => true)");
 is($lowered =~ s/.*\n//gr, 't', 'lowered');
 like($told, qr/NOTICE:  the horizon of database "$database" stays \d+\.\d+ s ahead of the clock/, 'but not below what was stamped');
-cell(1, $told =~ /(the horizon of .*)/);
+write_down(": `$1`") if $told =~ /(the horizon of .*)/;
 my ($further) = $told =~ /(SET flakeid\.max_ahead = '.*?';)/;
 like(refusal($node, 'SELECT flake_next()', database => $database), qr/^55000: the horizon of database/, 'whoever does not wait');
 goes("$further SELECT flake_next()");
@@ -372,7 +371,7 @@ $hint = refused("SET session_replication_role = replica; $acquire", qr/^55000: l
 goes("SET session_replication_role = replica; $hint $acquire");
 
 cmp_ok($situations, '>=', 40, "$situations situations");
-my ($page) = slurp_file(source_dir() . '/doc/dev/hints.md') =~ /^(\| situation .*?\n)(?!\|)/ms;
-is($page, join('', map { '| ' . join(' | ', @$_) . " |\n" } [ 'situation', 'error', 'pasted from the hint', 'then it goes' ], [ ('---') x 4 ], @table), 'the table of doc/dev/hints.md');
+my ($page) = slurp_file(source_dir() . '/doc/dev/hints.md') =~ /^(- \*\*.*?\n)\n/ms;
+is($page, join('', map { "$_\n" } @list), 'the list of doc/dev/hints.md');
 $node->stop;
 done_testing();
