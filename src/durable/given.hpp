@@ -7,8 +7,8 @@
 namespace flakeid {
 
 // Remembers what this server or database was given; called when a generator is made, or has a lease
-// for the first time. What only a role or a session was given does not count. Raises an error where something was given before
-// and the default is in effect now.
+// for the first time. What only a role or a session was given does not count. Raises an error where
+// something was given before and the default is in effect now.
 void remember_given();
 
 // Takes over Durable::given of a dump, where nothing else is known here. Raises an error when it is

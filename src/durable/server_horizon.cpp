@@ -50,12 +50,6 @@ void create(ServerHorizon* server)
 
 Shared<ServerHorizon, create> shared;
 
-// flakeid.max_ahead of the database or the configuration, not what this session has set.
-int64_t reach_of_settings_us()
-{
-    return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
-}
-
 void tell_of_copy(const Contents& found, bool missing)
 {
     if (missing) {
@@ -101,7 +95,7 @@ void load(ServerHorizon* server, bool used)
     // A standby may have missed that flakeid was used.
     const bool fresh = result == ENOENT && !missing && GetWALInsertionTimeLine() == 1;
     const int64_t now_us = wall_us();
-    const int64_t reach_us = std::max(reach_of_settings_us(), found.body.stamped.reach_us);
+    const int64_t reach_us = std::max(configured_max_ahead_us(), found.body.stamped.reach_us);
     const int64_t apart = found.own || fresh ? 0 : apart_us(now_us, reach_us);
     const Floors floors = floors_at_start(found.body.stamped, apart);
     static_assert(horizon_kinds == 2, "Remembered has both");
@@ -238,7 +232,7 @@ Floors server_floors()
 int64_t server_apart_us(int64_t reach_us)
 {
     ServerHorizon* server = loaded();
-    return apart_us(read(&server->adopted_us), std::max(reach_us, reach_of_settings_us()));
+    return apart_us(read(&server->adopted_us), std::max(reach_us, configured_max_ahead_us()));
 }
 
 int64_t server_take_over(int64_t reach_us)
@@ -249,16 +243,16 @@ int64_t server_take_over(int64_t reach_us)
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
     take_stamp(&taken, plain_horizon, stamp_of(0, us));
-    raise(&server->relied, taken); // a repair keeps it,
-    raise(&server->next, taken);   // in the next life too
+    raise(&server->relied, taken); // a repair keeps it, and so does one in the next life
+    raise(&server->next, taken);
     write(server);
     return us;
 }
 
 int64_t server_known_reach_us()
 {
-    const int64_t remembered_us = RecoveryInProgress() ? 0 : server_remembers().reach_us;
-    return std::max(remembered_us, reach_of_settings_us());
+    return std::max(RecoveryInProgress() ? 0 : server_remembers().reach_us,
+                    configured_max_ahead_us());
 }
 
 int64_t server_spared_until_us()

@@ -87,11 +87,12 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
         g.shape.has_back
             ? errhint("Wait or correct the clock. The back field has %u of its values left.",
                       static_cast<unsigned>(g.shape.max_back - word_back(g.shape, word)))
-        : set_back ? errhint("%s If that was done, settled marks or ids of this run of the server lie "
-                             "ahead too: restart it.",
-                             ahead_hint)
-                   : errhint("Wait, correct the clock, or use a layout with a wider sequence or a "
-                             "span of nodes."));
+        : set_back
+            ? errhint("%s If that was done, settled marks or ids of this run of the server lie "
+                      "ahead too: restart it.",
+                      ahead_hint)
+            : errhint("Wait, correct the clock, or use a layout with a wider sequence or a "
+                      "span of nodes."));
 }
 
 void throw_leases_began()

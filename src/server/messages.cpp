@@ -61,10 +61,12 @@ LayoutMessage describe(const LayoutError& error, const char* text, size_t length
         return {at_word("This field has no unit"),
                 "Write the length of a tick, as in time:41:1ms."};
     case LayoutStatus::unexpected_unit:
-        return {at_word("Only the field time has a unit"), "Write name:bits, as in node:10, or time:bits:tick for the time."};
+        return {at_word("Only the field time has a unit"),
+                "Write name:bits, as in node:10, or time:bits:tick for the time."};
     case LayoutStatus::bad_unit:
         return {at_word("This is no length of a tick"),
-                "Write a number and one of us, ms, s, min, h, d; from 1us to 1d. A space ends each field."};
+                "Write a number and one of us, ms, s, min, h, d; from 1us to 1d. A space ends each "
+                "field."};
     case LayoutStatus::unknown_option:
         return {at_word("There is no such option"),
                 "The options are epoch=... and cipher=sparx64."};

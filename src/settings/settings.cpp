@@ -81,6 +81,11 @@ void assign_max_leap(int newval, void*)
 
 } // namespace
 
+int64_t configured_max_ahead_us()
+{
+    return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
+}
+
 void require_good_settings()
 {
     require_good(early_layout);

@@ -127,11 +127,10 @@ void restore_dump()
     load_library();
     const flakeid::Durable dump = durable_of(current_file(dumped->databases[restored_database]));
     const flakeid::Origin here = flakeid::server_origin(false);
-    // The server of the dump has the same configuration.
-    const int64_t reach_us = std::max(dump.stamped.reach_us, flakeid::server_known_reach_us());
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
-    if (!flakeid::same_origin(here, dump.origin)) {
-        flakeid::horizon_restore_elsewhere(reach_us);
+    if (!flakeid::same_origin(here, dump.origin)) { // its server has the same configuration
+        flakeid::horizon_restore_elsewhere(
+            std::max(dump.stamped.reach_us, flakeid::server_known_reach_us()));
     }
     const int64_t* stamp = dump.stamped.stamp;
     flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));
@@ -325,8 +324,7 @@ void step_put_copy_back()
     put_back_happened();
     Server& s = server();
     s.clock.still_at = -1; // files are dated by a clock that goes on
-    const Directory& copy = some_copy();
-    start(Start::put_back, synchronised(s, s.now, copy, chance.one_in(2)));
+    start(Start::put_back, synchronised(s, s.now, some_copy(), chance.one_in(2)));
     run_turns(chance.below(12));
 }
 
