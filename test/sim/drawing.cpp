@@ -113,6 +113,16 @@ void draw_many(int64_t n)
     }
 }
 
+// Up to the end of the horizon, or many.
+void draw_all()
+{
+    const Generator& g = configured_generator();
+    int64_t n = 4000;
+    do {
+        draw_one();
+    } while (--n > 0 && Word{pg_atomic_read_u64(&g.slot->word)} < g.limits.last);
+}
+
 // A cursor on flake_next_many() gives its ids as they are fetched, with others in between.
 void leave_open()
 {

@@ -14,6 +14,7 @@ Random& mine(); // of the running process
 void draw_one();
 // Some of them as flake_next_many() and flake_block() draw them.
 void draw_many(int64_t n);
+void draw_all();
 void leave_open();
 void draw_named();
 void draw_of_node();

@@ -98,23 +98,25 @@ void poll(bool on_errand, bool (*nobody_else_works)())
         snapshot_held = true_us;
         sleep_us(mine().below(long_one ? 5 * second : mine().one_in(2) ? second : 5 * ms));
     }
-    nodes_are_skipped(my_layout);
-    const BestMark before = best_mark(my_database(), my_layout);
-    if (!lives.back().polled && here().ended_xids > 0) {
-        was_late();
-    }
-    lives.back().polled = true;
-    const int64_t mark = settled_id(g, snapshot);
-    nodes_are_skipped(my_layout);
-    polls++;
-    was_polled();
-    note("mark %llx of database %lld, layout %lld", mark, my_database(), my_layout);
-    const bool kept = were_kept || here().ended_xids == ended_before;
-    if (!kept && mark == 0) {
-        was_uncertain();
-    }
-    settled_answered(my_database(), my_layout, mark, snapshot,
-                     {before, alone && begun == transactions.size(), kept});
+    do { // a transaction that is REPEATABLE READ may ask again
+        nodes_are_skipped(my_layout);
+        const BestMark before = best_mark(my_database(), my_layout);
+        if (!lives.back().polled && here().ended_xids > 0) {
+            was_late();
+        }
+        lives.back().polled = true;
+        const int64_t mark = settled_id(g, snapshot);
+        nodes_are_skipped(my_layout);
+        polls++;
+        was_polled();
+        note("mark %llx of database %lld, layout %lld", mark, my_database(), my_layout);
+        const bool kept = were_kept || here().ended_xids == ended_before;
+        if (!kept && mark == 0) {
+            was_uncertain();
+        }
+        settled_answered(my_database(), my_layout, mark, snapshot,
+                         {before, alone && begun == transactions.size(), kept});
+    } while (!on_errand && mine().one_in(3));
     marks_answered = true;
 }
 

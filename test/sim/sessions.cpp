@@ -19,7 +19,8 @@ const Settings roles[] = {
     {{"flakeid.cache", "5"}},
     {{"flakeid.max_ahead", "60000"}},
 };
-enum class Errand { none, id, mark, mistake }; // to draw, to poll, to raise by an hour
+// To draw, to draw all that the horizon has, to poll, to raise by an hour.
+enum class Errand { none, id, all, mark, mistake };
 
 struct Seat {
     Process* process = nullptr;
@@ -33,6 +34,7 @@ struct Seat {
     std::string refusal; // without the numbers in it
 };
 Seat seats[most_backends];
+int only_polled; // the database in which nobody draws in this life, or -1
 
 Reached was_many('G', "a session drew many at once");
 Reached was_cancelled('E', "a cancel met a session at work");
@@ -170,6 +172,12 @@ void end_query()
 // What the session does in one transaction.
 void transact()
 {
+    if (my_database() == only_polled) {
+        if (may_poll()) {
+            ask_for_mark();
+        }
+        return;
+    }
     // Before anybody has drawn in this life, what is left of the last one may end.
     if (world.has('Q') && world.has('Y') && !lives.back().made_ids && mine().one_in(2)) {
         if (!end_prepared(true)) {
@@ -255,6 +263,8 @@ void run_errand(Seat& seat)
         load_library();
         if (seat.errand == Errand::mistake) {
             raise_by_mistake();
+        } else if (seat.errand == Errand::all) {
+            draw_all();
         } else if (seat.errand == Errand::mark) {
             while (end_prepared(true)) {
             }
@@ -305,7 +315,8 @@ bool hurry()
 // One transaction; false when the session leaves.
 bool work()
 {
-    if (world.has('v') && mine().one_in(snapshot_is_held() ? 8 : 100) && !hurry()) {
+    if (world.has('v') && my_database() != only_polled &&
+        mine().one_in(snapshot_is_held() ? 8 : 100) && !hurry()) {
         return !my_end;
     }
     my_transaction = static_cast<int>(transactions.size());
@@ -424,6 +435,8 @@ void begin_sessions(Server& server, int64_t within)
     on_write = written;
     std::fill(queries, queries + most_backends, Query{});
     polls_begin();
+    const bool some_only_poll = world.has('Q') && world.has('D') && chance.one_in(3);
+    only_polled = some_only_poll ? static_cast<int>(chance.below(server.database_count)) : -1;
     for (int i = 0; i < world.session_count; i++) {
         begin_session(server, i, within);
     }
@@ -499,6 +512,11 @@ void everyone_gets(Errand errand, Server& server, int64_t within, const char* pr
 void everyone_draws(Server& server, int64_t within, Fails fails)
 {
     everyone_gets(Errand::id, server, within, fails == Fails::may ? nullptr : "id");
+}
+
+void everyone_draws_all(Server& server)
+{
+    everyone_gets(Errand::all, server, second, nullptr);
 }
 
 void everyone_errs(Server& server)

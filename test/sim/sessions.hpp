@@ -39,6 +39,9 @@ bool calm_down();
 enum class Fails { may, may_not };
 void everyone_draws(Server& server, int64_t within, Fails fails);
 
+// Each one draws up to the end of the horizon.
+void everyone_draws_all(Server& server);
+
 // Each one raises the horizon of its database by an hour, by mistake.
 void everyone_errs(Server& server);
 
