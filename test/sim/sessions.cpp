@@ -322,6 +322,7 @@ bool work()
     my_transaction = static_cast<int>(transactions.size());
     transactions.emplace_back();
     const bool commits = !mine().one_in(4);
+    my_commits_wait = !mine().one_in(4);
     const bool prepares = world.has('Y') && mine().one_in(8);
     if (my_configuration != here().configuration_version) {
         my_configuration = here().configuration_version;

@@ -209,7 +209,7 @@ void end_transaction(bool commit)
         }
         const uint64_t commit_record =
             insert_wal({WalKind::commit, 0, 0, 0, {}, InvalidOid, my_xid});
-        if (my_commits_wait) {
+        if (my_commits_wait || replaces) {
             XLogFlush(commit_record);
         }
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace sim {
 
@@ -20,6 +21,10 @@ struct Line {
     uint32_t enders = 0; // who wrote it at the end of a transaction
 };
 std::unordered_map<uintptr_t, Line> lines; // of this life
+
+// What was written in this life. What is written once in a life is seldom met by others, so its
+// first writer stands still before it now and then.
+std::unordered_set<const volatile void*> ever_written;
 
 // No world has this feature: it need not happen.
 Reached ids_counted('.', "an id, with nothing but its draw");
@@ -63,6 +68,9 @@ void written(const volatile void* address)
     if (running == nullptr || my_place < 0) {
         return;
     }
+    if (ever_written.insert(address).second && !plan.on && chance.one_in(8)) {
+        sleep_us(chance.below(3 * ms));
+    }
     const uintptr_t number = reinterpret_cast<uintptr_t>(address) / line_size;
     Line& line = lines[number];
     const uint32_t me = 1u << my_place;
@@ -89,6 +97,7 @@ void written(const volatile void* address)
 void writes_life_begins()
 {
     lines.clear();
+    ever_written.clear();
 }
 
 void end_is_counted()
