@@ -32,6 +32,21 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
     return found;
 }
 
+void tell_of_copy(const Contents& found, bool missing)
+{
+    if (missing) {
+        ereport(LOG, errmsg("file \"%s\" is missing", shown_server_file),
+                errdetail("Ids begin past all that this server can have stamped."));
+    } else if (found.era == 0 || found.body.origin.timeline == GetWALInsertionTimeLine()) {
+        ereport(
+            LOG,
+            errmsg("the files of this server were copied, put back or changed since it made ids"),
+            errdetail("Ids begin past all that the server which they come from can have "
+                      "stamped."),
+            errhint("If that server goes on making ids, give this one another flakeid.node."));
+    }
+}
+
 void throw_file(int error, const char* what)
 {
     errno = error;

@@ -32,6 +32,10 @@ struct Contents {
 // Merges the records that count. An error where a later library wrote them.
 Contents contents_of(const Record (&records)[record_count], const FileFacts& facts);
 
+// Tells the log that ids begin past all that the file's server can have stamped, unless a promotion
+// made this server. `missing`: the file was lost.
+void tell_of_copy(const Contents& found, bool missing);
+
 // Raises an error: it was not possible to `what` ("read", "write") the file.
 [[noreturn]] void throw_file(int error, const char* what);
 

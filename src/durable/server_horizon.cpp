@@ -50,21 +50,6 @@ void create(ServerHorizon* server)
 
 Shared<ServerHorizon, create> shared;
 
-void tell_of_copy(const Contents& found, bool missing)
-{
-    if (missing) {
-        ereport(LOG, errmsg("file \"%s\" is missing", shown_server_file),
-                errdetail("Ids begin past all that this server can have stamped."));
-    } else if (found.era == 0 || found.body.origin.timeline == GetWALInsertionTimeLine()) {
-        ereport(
-            LOG,
-            errmsg("the files of this server were copied, put back or changed since it made ids"),
-            errdetail("Ids begin past all that the server which they come from can have "
-                      "stamped."),
-            errhint("If that server goes on making ids, give this one another flakeid.node."));
-    }
-}
-
 int64_t new_life()
 {
     uint64_t life = 0;

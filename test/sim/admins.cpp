@@ -1,4 +1,4 @@
-// What administrators do: they raise and lower horizons, and replace flakeid.state.
+// What administrators do: they raise and lower horizons, replace flakeid.state, make the extension.
 #include "sessions.hpp"
 
 #include "checkers.hpp"
@@ -141,6 +141,23 @@ void replace()
     if (anew) {
         horizon_is_raised(my_database(), 0);
     }
+}
+
+void make_extension()
+{
+    Server& s = here();
+    become_backend(most_backends - 1, 0, {});
+    load_library();
+    flakeid::Durable durable{};
+    durable.format = flakeid::durable_format;
+    durable.origin = flakeid::server_origin(false);
+    for (int i = 0; i < s.database_count; i++) {
+        StateFile& file = s.base.databases[i].files[0];
+        file.number = 1000 + static_cast<Oid>(i);
+        set_durable(file, durable);
+        s.base.databases[i].current = file.number;
+    }
+    end_backend();
 }
 
 void make_extension_anew()

@@ -55,6 +55,7 @@ void raise(int64_t us);
 void raise_by_mistake();
 void repair(uint32_t max_node, bool none_kept);
 void replace();
+void make_extension();      // each database gets what CREATE EXTENSION makes, and the server its file
 void make_extension_anew(); // of the first database
 // The transaction ends; it ended in an error.
 void raise_ends(bool committed);

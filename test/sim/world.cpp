@@ -99,24 +99,6 @@ bool counts_fewer(const Directory& directory, const Directory& before)
     return false;
 }
 
-// Each database gets what CREATE EXTENSION makes, and the server its file.
-void create_extension()
-{
-    Server& s = here();
-    become_backend(most_backends - 1, 0, {});
-    load_library();
-    flakeid::Durable durable{};
-    durable.format = flakeid::durable_format;
-    durable.origin = flakeid::server_origin(false);
-    for (int i = 0; i < s.database_count; i++) {
-        StateFile& file = s.base.databases[i].files[0];
-        file.number = 1000 + static_cast<Oid>(i);
-        set_durable(file, durable);
-        s.base.databases[i].current = file.number;
-    }
-    end_backend();
-}
-
 const Directory* dumped;  // what pg_restore restores
 int restored_database = 0;
 
@@ -517,7 +499,7 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     const Directory empty = fresh_directory(s);
     s.base = s.now = empty;
     fresh_files = empty.files;
-    Process& process = spawn(s, "initdb", create_extension, pristine, true_us);
+    Process& process = spawn(s, "initdb", make_extension, pristine, true_us);
     while (process.alive) {
         run(process);
     }
