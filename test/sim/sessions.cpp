@@ -316,7 +316,7 @@ bool hurry()
 bool work()
 {
     if (world.has('v') && my_database() != only_polled &&
-        mine().one_in(snapshot_is_held() ? 8 : 100) && !hurry()) {
+        mine().one_in(snapshot_is_held() ? 8 : 60) && !hurry()) {
         return !my_end;
     }
     my_transaction = static_cast<int>(transactions.size());
@@ -477,6 +477,7 @@ bool calm_down()
     };
     for (int i = 0; i < world.session_count; i++) {
         seats[i].told_count = 0;
+        seats[i].errand = Errand::none;
         if (seats[i].process->alive && seats[i].busy) {
             send_cancel(*seats[i].process);
         }
