@@ -283,7 +283,7 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
         std::max(needed, stamp_of(stamp_back(published_bound(horizon, kind)), stamp_us(needed)));
     const Stamp wanted =
         wanted_stamp(needed, now_us, settings.max_ahead_us, server_spared_until_us());
-    const int64_t reach_us = std::max(settings.max_ahead_us, server_known_reach_us());
+    const int64_t reach_us = server_known_reach_us();
     int64_t wait_us = 0;
     const Changed changed = change(horizon, false, [&](Durable& durable, Stamp*) {
         const auto last = static_cast<Steady>(pg_atomic_read_u64(&horizon->extended_at[kind]));

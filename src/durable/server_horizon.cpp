@@ -223,8 +223,8 @@ int64_t server_apart_us(int64_t reach_us)
 int64_t server_take_over(int64_t reach_us)
 {
     ServerHorizon* server = loaded();
-    server_learn_reach(reach_us);
-    const int64_t us = apart_us(wall_us(), server_known_reach_us());
+    server_learn_reach(std::max(reach_us, configured_max_ahead_us()));
+    const int64_t us = apart_us(wall_us(), read(&server->next.reach_us));
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
     take_stamp(&taken, plain_horizon, stamp_of(0, us));
@@ -236,8 +236,7 @@ int64_t server_take_over(int64_t reach_us)
 
 int64_t server_known_reach_us()
 {
-    return std::max(RecoveryInProgress() ? 0 : server_remembers().reach_us,
-                    configured_max_ahead_us());
+    return std::max(settings.max_ahead_us, RecoveryInProgress() ? 0 : server_remembers().reach_us);
 }
 
 int64_t server_spared_until_us()

@@ -50,7 +50,7 @@ Stamp server_bound(int kind);
 // Returns the moment before which no id of a layout with back is stamped, whatever its count.
 int64_t server_least_us();
 
-// Returns how far ahead of the clock ids of this server may lie, as far as it knows.
+// Returns how far ahead of the clock ids of this server may lie, those of this session included.
 int64_t server_known_reach_us();
 
 // Takes in how far ahead of the clock sessions of a database may have stamped.

@@ -76,7 +76,7 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
             errhint("%s", ahead_hint));
     }
     // Draws alone lead no further than this, of whatever session.
-    const int64_t reach_us = std::max(settings.max_ahead_us, server_remembers().reach_us);
+    const int64_t reach_us = server_known_reach_us();
     const bool set_back = start_us - now_us > 2 * reach_us + 2 * us_per_s;
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -182,7 +182,7 @@ bool lease_open(Lease* lease, const LeaseView& view, Slot* slot, Word first_word
 
 bool lease_left_ahead(Lease* lease, int64_t now_us)
 {
-    const int64_t reach_us = std::max(server_remembers().reach_us, settings.max_ahead_us);
+    const int64_t reach_us = server_known_reach_us();
     const int64_t furthest_us = now_us + reach_us + max_generated_tick_us;
     auto lies_past = [&](const SlotKey& key, Word word) {
         const auto tick = static_cast<int64_t>(tick_number(slot_tick(key, word)));

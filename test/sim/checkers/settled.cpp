@@ -178,7 +178,10 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
     const bool nobody_holds = met.alone && !is_last(mark, layout) &&
                               world.chosen.find_first_of("NJVfr") == std::string::npos;
     for (const auto& [id, drawn] : ids) {
-        if (nobody_holds && drawn.life == lives.size() - 1 && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
+        if (taken_back || snapshot.xcnt != 0 || drawn.database != database) {
+            continue;
+        }
+        if (nobody_holds && drawn.life == lives.size() - 1) {
             tell("id %llx, mark %llx, transaction %d with xid %llu, snapshot up to %u",
                  static_cast<unsigned long long>(id), static_cast<unsigned long long>(mark),
                  drawn.transaction,
@@ -187,7 +190,7 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
                  snapshot.xmax);
             broken("a settled mark does not pass an id, and no other transaction is open");
         }
-        if (must_pass && !taken_back && snapshot.xcnt == 0 && drawn.database == database) {
+        if (must_pass) {
             tell("id %llx, mark %llx", static_cast<unsigned long long>(id),
                  static_cast<unsigned long long>(mark));
             broken("life: all is well, and a settled mark does not pass an id");
