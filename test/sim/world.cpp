@@ -306,7 +306,8 @@ void step_put_copy_back()
     put_back_happened();
     Server& s = server();
     s.clock.still_at = -1; // files are dated by a clock that goes on
-    start(Start::put_back, synchronised(s, s.now, some_copy(), chance.one_in(2)));
+    const Directory& copy = some_copy();
+    start(Start::put_back, synchronised(s, s.now, copy, chance.one_in(2)));
     run_turns(chance.below(12));
 }
 
