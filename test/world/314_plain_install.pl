@@ -1,4 +1,4 @@
-# The edition in plain SQL, installed as an ordinary owner does it: as install.md says, whatever his default privileges and search path
+# The edition in plain SQL, installed as an ordinary owner does it: as howto/plain_sql.md says, whatever his default privileges and search path
 # are, and as a package of pg_tle. Where the server has no pg_tle, a stand-in takes the package: what install_extension() is given
 # becomes the files of an extension.
 use strict;
@@ -27,9 +27,9 @@ if ($has_pg_tle)
 $super->('postgres', "CREATE ROLE $_ LOGIN") for qw(owner clerk anonymous);
 $super->('postgres', 'CREATE DATABASE shop OWNER owner');
 
-# The section of install.md, block after block, from nothing to the first id.
-my ($section) = slurp_file(source_dir() . '/doc/install.md') =~ /^## Managed service\? Begin here\n(.*?)^## /ms;
-my $blocks = join "\n", $section =~ /^```sh\n(.*?)^```/msg;
+# What begins howto/plain_sql.md, to which install.md leads, from nothing to the first id.
+my ($section) = slurp_file(source_dir() . '/doc/howto/plain_sql.md') =~ /^(.*?)^## /ms;
+my $blocks = join "\n", $section =~ /^```sh\n(.*?)^```/msg, "psql -d shop -c 'SELECT flakeid_plain.flake_next()'";
 my $top = PostgreSQL::Test::Utils::tempdir();
 symlink source_dir() . "/$_", "$top/$_" or die $! for qw(packaging flakeid.control src sql);
 my ($printed, $errors) = ('', '');
@@ -37,7 +37,7 @@ my ($printed, $errors) = ('', '');
 	local @ENV{qw(PGHOST PGPORT PGUSER)} = ($node->host, $node->port, 'owner');
 	IPC::Run::run([ 'sh', '-ec', "cd '$top' && $blocks" ], '>', \$printed, '2>', \$errors);
 }
-like($printed, qr/^ *flake_next *\n-+\n *[0-9]{18,19}\n\(1 row\)$/m, 'install.md leads an owner to the first id') or diag "$blocks\n$printed\n$errors";
+like($printed, qr/^ *flake_next *\n-+\n *[0-9]{18,19}\n\(1 row\)$/m, 'the page leads an owner to the first id') or diag "$blocks\n$printed\n$errors";
 is($errors, '', 'without a word of warning');
 is($super->('shop', "SELECT rolsuper OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = 'owner'"), 'f', 'who is an ordinary role');
 
