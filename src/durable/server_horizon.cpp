@@ -224,7 +224,8 @@ int64_t server_take_over(int64_t reach_us)
 {
     ServerHorizon* server = loaded();
     server_learn_reach(std::max(reach_us, configured_max_ahead_us()));
-    const int64_t us = apart_us(wall_us(), read(&server->next.reach_us));
+    const int64_t now_us = wall_us();
+    const int64_t us = apart_us(now_us, read(&server->next.reach_us));
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
     take_stamp(&taken, plain_horizon, stamp_of(0, us));
@@ -370,7 +371,8 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
     pg_memory_barrier();
     // Whoever found in the file what he relies on had said so before. What is written from now on
     // says as much, and no less than `flushed`: a count that is not wrong stays.
-    const Stamped kept = merged(relied_by_others(), stamped_of(&server->flushed));
+    const Stamped relied = relied_by_others();
+    const Stamped kept = merged(relied, stamped_of(&server->flushed));
     lower_all(&server->next, merged(server_right(wall_us()), kept));
     pg_atomic_fetch_add_u64(&server->records.era, 1); // the records so far count for nothing
     LWLockRelease(AddinShmemInitLock);

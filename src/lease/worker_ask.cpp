@@ -24,6 +24,12 @@ constexpr int64_t patience_us = 3 * us_per_s;      // a node that was given back
 // is behind the coordinator's gets no lease that begins earlier.
 constexpr int64_t worth_waiting_us = 20 * us_per_s;
 
+// In [0, 1)
+double chance()
+{
+    return pg_prng_double(&pg_global_prng_state);
+}
+
 int place_of(const Lease* lease)
 {
     return static_cast<int>(lease - shared_leases()->leases);
@@ -68,7 +74,7 @@ bool connected()
         return true;
     }
     if (!worker_interrupted()) {
-        postpone(asking.connecting, steady_now(), chance());
+        try_later(asking.connecting);
         note_away();
     }
     return false;
@@ -98,7 +104,8 @@ void fail(Lease* lease, Care& care)
         log_no_lease(c.text);
     }
     lease_set_trouble(lease, c.trouble, c.text);
-    postpone_with(asking.connecting, care.attempts, steady_now(), chance());
+    const Steady now = steady_now();
+    postpone_with(asking.connecting, care.attempts, now, chance());
 }
 
 // A lease of any node asks first for the node that it had, so that a server keeps its generators.
@@ -183,17 +190,19 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
     Coordinator& c = asking.coordinator;
     release(lease, lease_close(lease));
     c.trouble = why;
+    const int64_t now_us = wall_us();
     snprintf(c.text, sizeof c.text,
              "it gave a lease from %s until %s, and this server's clock says %s",
-             moment_text(grant.start_us), moment_text(grant.end_us), moment_text(wall_us()));
+             moment_text(grant.start_us), moment_text(grant.end_us), moment_text(now_us));
     fail(lease, care);
 }
 
 } // namespace
 
-double chance()
+void try_later(Attempts& attempts)
 {
-    return pg_prng_double(&pg_global_prng_state);
+    const Steady now = steady_now();
+    postpone(attempts, now, chance());
 }
 
 void be_patient()
@@ -216,8 +225,8 @@ bool begins_too_late(int64_t start_us)
 
 void plan_renewal(Care& care, int64_t end_us)
 {
-    const int64_t wait_us =
-        renewal_wait_us(lease_settings.ttl_s * us_per_s, end_us - wall_us(), chance());
+    const int64_t left_us = end_us - wall_us();
+    const int64_t wait_us = renewal_wait_us(lease_settings.ttl_s * us_per_s, left_us, chance());
     care.attempts = {steady_now() + wait_us, 0};
 }
 
@@ -239,12 +248,13 @@ bool leave_node(Lease* lease)
     const uint32_t node = lease->node;
     const uint32_t nodes = lease->nodes;
     const int64_t last_us = lease_close(lease);
+    const int64_t now_us = wall_us();
     ereport(LOG,
             nodes == 1
                 ? errmsg("node %u is given back, for another one", node)
                 : errmsg("nodes %u to %u are given back, for others", node, node + nodes - 1),
             errdetail("Its ids go up to %s, and the clock, which was ahead, says %s.",
-                      moment_text(last_us), moment_text(wall_us())));
+                      moment_text(last_us), moment_text(now_us)));
     release(lease, last_us);
     return true;
 }
@@ -276,7 +286,7 @@ Steady tell_again()
     }
     if (!worker_interrupted() && asking.coordinator.connection == nullptr &&
         steady_now() >= asking.connecting.due) {
-        postpone(asking.connecting, steady_now(), chance());
+        try_later(asking.connecting);
     }
     return std::max(asking.connecting.due, steady_now() + first_backoff_us);
 }

@@ -26,7 +26,8 @@ struct Asking {
 };
 extern Asking asking;
 
-double chance(); // in [0, 1)
+// Plans the next attempt after a failed one.
+void try_later(Attempts& attempts);
 
 // For a while, a node in use is one just given back.
 void be_patient();

@@ -195,7 +195,7 @@ Steady attend_each()
         if (!survives([&] { due = attend(lease, care); })) {
             coordinator_disconnect(asking.coordinator);
             lease_set_trouble(lease, Trouble::failed, "an error, see the server's log");
-            postpone(care.attempts, steady_now(), chance());
+            try_later(care.attempts);
             due = care.attempts.due;
         }
         next = std::min(next, due);
@@ -256,7 +256,8 @@ void flakeid_lease_worker_main(Datum)
     MemoryContextSwitchTo(loop);
     bool good = survives(take_settings);
     while ((self.serving || !good) && !ShutdownRequestPending) {
-        const Steady next = std::min(attend_all(), keep_leases());
+        const Steady attended = attend_all();
+        const Steady next = std::min(attended, keep_leases());
         if (!worker_interrupted()) {
             worker_sleep(next);
         }
