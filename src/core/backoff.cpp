@@ -1,5 +1,7 @@
 #include "backoff.hpp"
 
+#include "layout.hpp"
+
 #include <algorithm>
 
 namespace flakeid {
@@ -32,6 +34,11 @@ void postpone_with(const Attempts& connecting, Attempts& attempts, Steady now, d
     } else {
         postpone(attempts, now, chance);
     }
+}
+
+int64_t patient_wait_us(int64_t wall_us)
+{
+    return std::min(first_backoff_us, us_per_s - wall_us % us_per_s);
 }
 
 int64_t renewal_wait_us(int64_t length_us, int64_t left_us, double chance)

@@ -27,6 +27,10 @@ void postpone(Attempts& attempts, Steady now, double chance);
 // none of them waits for longer than that.
 void postpone_with(const Attempts& connecting, Attempts& attempts, Steady now, double chance);
 
+// Returns how long to wait for a node that was just given back: not past the next whole second of
+// the wall clock, which is when it is free if the coordinator's clock is the same.
+int64_t patient_wait_us(int64_t wall_us);
+
 // Returns how long after a grant or renewal the next renewal is due: at a third of the length at
 // the latest, and up to a quarter of that earlier; earlier still when the coordinator's clock is
 // behind this server's, so that less than the length is left.

@@ -95,7 +95,8 @@ void fail(Lease* lease, Care& care)
         return;
     }
     if (is_soon_free(c.trouble)) {
-        care.attempts.due = steady_now() + first_backoff_us;
+        const int64_t wait_us = patient_wait_us(wall_us());
+        care.attempts.due = steady_now() + wait_us;
         return;
     }
     if (c.trouble == Trouble::away) {

@@ -47,6 +47,14 @@ TEST(Backoff, WhatNeedsAConnectionIsTriedWithIt)
     EXPECT_EQ(attempts.due, now + 4 * first_backoff_us);
 }
 
+TEST(Backoff, ANodeThatWasGivenBackIsAskedForWhenItIsFree)
+{
+    EXPECT_EQ(patient_wait_us(5 * s), first_backoff_us);
+    EXPECT_EQ(patient_wait_us(5 * s + 300000), first_backoff_us);
+    EXPECT_EQ(patient_wait_us(5 * s + 950000), 50000);
+    EXPECT_EQ(patient_wait_us(6 * s - 1), 1);
+}
+
 TEST(Backoff, RenewalsComeAtAThirdAtTheLatest)
 {
     for (const double chance : chances) {
