@@ -198,6 +198,13 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
     fail(lease, care);
 }
 
+void plan_renewal(Care& care, int64_t end_us)
+{
+    const int64_t left_us = end_us - wall_us();
+    const int64_t wait_us = renewal_wait_us(lease_settings.ttl_s * us_per_s, left_us, chance());
+    care.attempts = {steady_now() + wait_us, 0};
+}
+
 } // namespace
 
 void try_later(Attempts& attempts)
@@ -222,13 +229,6 @@ void leave_coordinator()
 bool begins_too_late(int64_t start_us)
 {
     return start_us - wall_us() > settings.max_ahead_us + worth_waiting_us;
-}
-
-void plan_renewal(Care& care, int64_t end_us)
-{
-    const int64_t left_us = end_us - wall_us();
-    const int64_t wait_us = renewal_wait_us(lease_settings.ttl_s * us_per_s, left_us, chance());
-    care.attempts = {steady_now() + wait_us, 0};
 }
 
 void release(const Lease* lease, int64_t last_us)

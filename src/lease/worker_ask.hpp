@@ -39,7 +39,6 @@ void leave_coordinator();
 // earlier: the coordinator's clock was wrong, or this one was, and is right again.
 bool begins_too_late(int64_t start_us);
 
-void plan_renewal(Care& care, int64_t end_us);
 void acquire(Lease* lease, Care& care);
 void renew(Lease* lease, Care& care);
 

@@ -109,7 +109,8 @@ Steady attend(Lease* lease, Care& care)
                         : std::min(care.attempts.due, steady_now() + left_us);
 }
 
-// Goes on in the leases that the server had when it stopped, unless they have ended.
+// Goes on in the leases that the server had when it stopped, unless they have ended. They are
+// renewed at the first look: a server that is started again and again would never come to another.
 void go_on()
 {
     Lease* leases = shared_leases()->leases;
@@ -131,7 +132,6 @@ void go_on()
     for (int i = 0; i < max_leases; i++) {
         if (leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0) {
             lease_file_keep(i, &leases[i]);
-            plan_renewal(asking.cares[i], leases[i].last_end_us);
         }
     }
     lease_file_keep_given_back();

@@ -94,9 +94,10 @@ void lease_settings_init()
                                "default", PGC_SIGHUP, guc_flags(), check_realm, assign_realm,
                                nullptr);
     DefineCustomIntVariable("flakeid.lease_ttl", "Length of a lease.",
-                            "It is renewed at a third of it.", &lease_settings.ttl_s,
-                            default_lease_ttl_s, min_lease_ttl_s, max_lease_ttl_s, PGC_SIGHUP,
-                            guc_flags(GUC_UNIT_S), nullptr, nullptr, nullptr);
+                            "It is renewed at a third of it, and at a start.",
+                            &lease_settings.ttl_s, default_lease_ttl_s, min_lease_ttl_s,
+                            max_lease_ttl_s, PGC_SIGHUP, guc_flags(GUC_UNIT_S), nullptr, nullptr,
+                            nullptr);
 }
 
 } // namespace flakeid
