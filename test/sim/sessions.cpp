@@ -5,6 +5,7 @@
 #include "core/settled.hpp"
 #include "drawing.hpp"
 #include "polling.hpp"
+#include "slots/pins.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -290,7 +291,7 @@ void run_errand(Seat& seat)
 bool hurry()
 {
     my_commits_wait = false;
-    for (int n = 0; n < 1200; n++) {
+    for (uint64_t n = 0; n < flakeid::ended_kept + 200; n++) {
         my_transaction = static_cast<int>(transactions.size());
         transactions.emplace_back();
         begin_transaction();
@@ -306,9 +307,11 @@ bool hurry()
             my_commits_wait = true;
             return false;
         }
+        if (n == flakeid::ended_kept) {
+            was_hurried();
+        }
     }
     my_commits_wait = true;
-    was_hurried();
     return true;
 }
 
