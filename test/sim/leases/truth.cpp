@@ -91,11 +91,12 @@ double seconds_of(int64_t us)
     return static_cast<double>(us - true_epoch_us) / 1e6;
 }
 
-// A renewal is planned with each answer.
+// A renewal is planned with each answer; a server that starts renews at once.
 void check_renewal(const Told& lease, int64_t length_us)
 {
     const bool early = true_us - lease.answered_us < length_us / 13;
-    if (early && length_us == lease.length_us && !lease.short_of && !world.has('E')) {
+    if (early && lease.life == here().life && length_us == lease.length_us && !lease.short_of &&
+        !world.has('E')) {
         tell("node %u, %.3f s after the last answer", lease.node,
              static_cast<double>(true_us - lease.answered_us) / 1e6);
         broken("a lease is renewed that was just given or renewed");
