@@ -123,8 +123,6 @@ sub failover
 	cmp_ok($beyond, '>=', 2 * $least, "failover, $layout: ids beyond the promoted server's horizon were issued");
 	my $row = row('failover', $draws,
 		"3 databases; $rounds times the primary killed and the standby promoted, 0.5 s of WAL lost with $lost extensions of horizons, ids issued that only these allowed in a busy database and an idle one, its clock 3 s behind", %o, server => $primary);
-	cmp_ok($row->{without_memory}, '>', 0, "failover, $layout: a generator without memory would have repeated $row->{without_memory}");
-	$row->{what} .= " (a generator without memory repeats $row->{without_memory})";
 	$primary->drop;
 	return $row;
 }
