@@ -83,8 +83,11 @@ sub leaps
 		is($answer->{code}, '55000', "$name: no ids two days later");
 		my $session = $server->connect($first);
 		is($session->run('SET ROLE clerk; SELECT flakeid.repair_horizon()')->{code}, '42501', "$name: not everyone may repair a horizon");
-		$server->value('postgres', "ALTER DATABASE $first SET flakeid.node = 8");
-		is($server->value($first, 'SELECT flakeid.repair_horizon()'), 't', "$name: repaired");
+		for my $database (@{ $server->{databases} })    # each made ids there
+		{
+			$server->value('postgres', "ALTER DATABASE $database SET flakeid.node = 8");
+			is($server->value($database, 'SELECT flakeid.repair_horizon()'), 't', "$name: repaired $database");
+		}
 		is($server->value($first, 'SELECT flakeid.repair_horizon()'), 'f', "$name: which was needed once");
 		my $offset = $server->{offset};
 		draw_first($draws, $server, $first);
