@@ -272,9 +272,17 @@ int64_t any_moment(const Token& token)
 // What a token was asked for before, in most cases, or something else with it.
 void ask_again(Question& q)
 {
-    const Session& other = session[dice.below(sessions)];
-    const bool asks = other.transaction != 0 && other.question.kind == Question::acquire;
-    q.token = asks && other.question.chosen ? other.question.token : any_token();
+    // Where one is open that asks with a token, with that.
+    const auto first = dice.below(sessions);
+    q.token = any_token();
+    for (int i = 0; i < sessions; i++) {
+        const Session& other = session[(first + i) % sessions];
+        if (other.transaction != 0 && other.question.kind == Question::acquire &&
+            other.question.chosen) {
+            q.token = other.question.token;
+            break;
+        }
+    }
     const auto found = database.tables.history.find(q.token);
     // Where an open transaction has it, which node it is would be told too late.
     q.wish.any = q.wish.any && found != database.tables.history.end();
