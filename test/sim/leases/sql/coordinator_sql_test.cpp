@@ -43,7 +43,6 @@ LeaseDatabase database;
 volatile int64_t* clock_us;
 int64_t acquired_us; // when a lease was asked for last
 Random dice;
-int64_t table_ns; // that the tables took
 int calls, waits, refusals[32], circles;
 std::map<Token, std::string> real; // token of the tables -> of the server
 std::vector<Token> known;          // that were given, also by transactions that did not commit
@@ -68,18 +67,6 @@ void remember(const Session& s, const std::string& what)
     vprintf(format, arguments);
     printf("\n");
     exit(1);
-}
-
-// Does something with the tables, and takes the time.
-template <typename Action>
-auto timed(Action action)
-{
-    timespec from, to;
-    clock_gettime(CLOCK_MONOTONIC, &from);
-    auto result = action();
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    table_ns += (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
-    return result;
 }
 
 PGconn* connect()
@@ -217,7 +204,7 @@ void finish(Session& s)
             command(s, "ROLLBACK"); // the error has given up its locks before
             s.open = false;
         }
-        for (int id : timed([&] { return database.end(transaction, false); })) {
+        for (int id : database.end(transaction, false)) {
             for (Session& other : session) {
                 if (other.transaction == id) {
                     finish(other);
@@ -237,7 +224,7 @@ void end(Session& s, bool commit)
     }
     const int transaction = s.transaction;
     s.transaction = 0;
-    for (int id : timed([&] { return database.end(transaction, commit); })) {
+    for (int id : database.end(transaction, commit)) {
         for (Session& other : session) {
             if (other.transaction == id) {
                 finish(other);
@@ -272,16 +259,10 @@ int64_t any_moment(const Token& token)
 // What a token was asked for before, in most cases, or something else with it.
 void ask_again(Question& q)
 {
-    // Where one is open that asks with a token, with that.
-    const auto first = dice.below(sessions);
     q.token = any_token();
-    for (int i = 0; i < sessions; i++) {
-        const Session& other = session[(first + i) % sessions];
-        if (other.transaction != 0 && other.question.kind == Question::acquire &&
-            other.question.chosen) {
-            q.token = other.question.token;
-            break;
-        }
+    for (const Session& other : session) { // with what an open question has, where there is one
+        const bool asks = other.transaction != 0 && other.question.kind == Question::acquire;
+        q.token = asks && other.question.chosen ? other.question.token : q.token;
     }
     const auto found = database.tables.history.find(q.token);
     // Where an open transaction has it, which node it is would be told too late.
@@ -391,7 +372,7 @@ void ask(Session& s)
             s.question.chosen_node = atoi(PQgetvalue(s.answered, 0, 0));
         }
     }
-    if (timed([&] { return database.ask(s.transaction, s.question); })) {
+    if (database.ask(s.transaction, s.question)) {
         finish(s);
         return;
     }
@@ -560,8 +541,6 @@ int main(int argc, char** argv)
         s.connection = connect();
     }
     monitor = connect();
-    timespec start_time, end_time;
-    clock_gettime(CLOCK_MONOTONIC, &start_time);
     int rounds = 0;
     while (calls < wanted) {
         Session& s = session[dice.below(sessions)];
@@ -593,11 +572,6 @@ int main(int argc, char** argv)
     }
     end_all();
     compare_rows();
-    clock_gettime(CLOCK_MONOTONIC, &end_time);
-    printf("the server took %.3f s, the tables %.3f s\n",
-           static_cast<double>(end_time.tv_sec - start_time.tv_sec) +
-               1e-9 * static_cast<double>(end_time.tv_nsec - start_time.tv_nsec),
-           1e-9 * static_cast<double>(table_ns));
     printf("%d calls agree: %d answered, %d waited, %d in a circle", calls, refusals[0], waits,
            circles);
     for (int i = 1; i <= static_cast<int>(LeaseRefusal::same_time); i++) {
