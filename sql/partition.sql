@@ -5,6 +5,8 @@
 \i :file
 \set ECHO all
 SET timezone = 'UTC';
+-- All of this happens on one day: on the next one, where this one ends soon.
+SELECT pg_sleep_until(date_trunc('day', now() + interval '3 min'));
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE EXTENSION flakeid;

@@ -65,7 +65,8 @@ int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us)
 Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us)
 {
     assert(wanted >= needed);
-    if (page > bound || bound >= wanted) {
+    const bool outdated = page < needed && since_us >= extension_interval_us;
+    if ((page > bound && !outdated) || bound >= wanted) {
         return {page, 0}; // another session's extension is on its way, or has arrived
     }
     if (since_us < 0 || since_us >= extension_interval_us ||

@@ -155,7 +155,9 @@ struct Extension {
 };
 
 // Decides on an extension. `page` is the durable stamp, `bound` the published one, `since_us` the
-// time since the last flush of an extension, negative when there was none.
+// time since the last flush of an extension, negative when there was none. One that waits for the
+// file of the server until it has passed is followed by another: otherwise databases that take
+// turns with the file could keep one of them from ids.
 Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us);
 
 // Returns the stamp of a horizon that lies ahead of `right_us` by mistake. A count of set-backs

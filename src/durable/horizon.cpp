@@ -153,18 +153,26 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     }
     Changed changed{loaded && !(other_file && durable_may_go_back(made.page)), 0};
     if (changed.published) {
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            const auto stamp = stamp_of_number(made.durable.stamped.stamp[kind]);
+            if (stamp > kept_stamp(horizon, kind)) {
+                raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
+                raise_stamp(&horizon->kept[kind], stamp);
+            }
+        }
         changed.wait_us = cover(horizon, made.durable.stamped, at_once, wall_us());
         // A repair of another database lowers the file below what nobody relies on yet.
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            raise_stamp(&horizon->kept[kind], stamp_of_number(made.durable.stamped.stamp[kind]));
             const Stamp flushed = server_bound(kind);
             const Stamp reached = std::max(flushed, published_floor(horizon, kind));
             const Stamp stamp =
                 std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
             if (stamp > bound[kind]) {
                 Assert(durable_is_flushed(made.page));
-                raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
+                if (stamp > published_floor(horizon, kind)) {
+                    raise_stamp(&horizon->relied[kind], stamp);
+                }
                 raise_stamp(&horizon->bound[kind], stamp);
                 moved = true;
             }

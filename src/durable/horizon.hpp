@@ -48,6 +48,7 @@ struct alignas(64) Horizon {
     pg_atomic_uint64 least_us;                   // Stamped::least_us
     pg_atomic_uint64 kept[horizon_kinds];        // what flakeid.state says, as far as it is flushed
     pg_atomic_uint64 begun[horizon_kinds];       // `kept` as it was loaded
+    pg_atomic_uint64 relied[horizon_kinds];      // the bounds past a floor, whatever became of them
 };
 static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
 
@@ -75,9 +76,9 @@ inline Stamp published_floor(Horizon* horizon, int kind)
 // Withdraws what databases published that were dropped since.
 void forget_dropped();
 
-// Returns what other databases have published past their floors. With AddinShmemInitLock held,
-// nothing more is published.
-Stamped bounds_of_others();
+// Returns how far other databases have relied on the file of the server since the start. A floor
+// that is raised over a bound takes nothing back. With AddinShmemInitLock held, nothing is added.
+Stamped relied_by_others();
 
 // Returns the latest moment that sessions of the database may have to begin after.
 int64_t published_us(Horizon* horizon);

@@ -61,7 +61,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     const Stamped server = server_remembers();
     int64_t right_us = std::max(now_us + least_max_ahead_us, server_right(now_us).latest_us);
     // What other databases rely on is theirs to lower.
-    const bool held = server.latest_us <= bounds_of_others().latest_us;
+    const bool held = server.latest_us <= relied_by_others().latest_us;
     const int64_t latest_us =
         std::max({held ? 0 : server.latest_us, server.least_us, published_us(horizon)});
     if (latest_us <= right_us + extension_interval_us) { // as the file may reach for it
@@ -103,7 +103,12 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
         throw_state_lost();
     }
     Assert(durable_is_flushed(made.page));
-    server_repair(right_us, bounds_of_others);
+    // Before another repair asks for it, which comes after this one.
+    for (pg_atomic_uint64& relied : horizon->relied) {
+        const Stamp stamp = repaired_stamp(Stamp{pg_atomic_read_u64(&relied)}, right_us);
+        pg_atomic_write_u64(&relied, static_cast<uint64_t>(stamp));
+    }
+    server_repair(right_us, relied_by_others);
     pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);

@@ -28,6 +28,7 @@ void make_entry(Horizon& fresh)
         pg_atomic_init_u64(&fresh.extended_at[kind], 0);
         pg_atomic_init_u64(&fresh.kept[kind], 0);
         pg_atomic_init_u64(&fresh.begun[kind], 0);
+        pg_atomic_init_u64(&fresh.relied[kind], 0);
     }
     pg_atomic_init_u64(&fresh.version, 1);
     pg_atomic_init_u64(&fresh.nodes, 0);
@@ -79,14 +80,17 @@ void forget_dropped()
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
         if (other.database == database) {
             withdraw_bounds(&other);
+            for (pg_atomic_uint64& relied : other.relied) {
+                pg_atomic_write_u64(&relied, 0);
+            }
         }
         LWLockRelease(AddinShmemInitLock);
     }
 }
 
-Stamped bounds_of_others()
+Stamped relied_by_others()
 {
-    Stamped bounds{};
+    Stamped relied{};
     HorizonTable* table = shared.get();
     const uint32_t count = pg_atomic_read_u32(&table->count);
     pg_read_barrier();
@@ -96,13 +100,10 @@ Stamped bounds_of_others()
             continue;
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            const Stamp bound = published_bound(&other, kind);
-            if (bound > published_floor(&other, kind)) {
-                take_stamp(&bounds, kind, bound);
-            }
+            take_stamp(&relied, kind, Stamp{pg_atomic_read_u64(&other.relied[kind])});
         }
     }
-    return bounds;
+    return relied;
 }
 
 Horizon* shared_horizon()

@@ -19,6 +19,7 @@ const Settings roles[] = {
     {{"flakeid.max_ahead", "1000"}},
     {{"flakeid.cache", "5"}},
     {{"flakeid.max_ahead", "60000"}},
+    {{"flakeid.max_ahead", "8000"}},
 };
 // To draw, to draw all that the horizon has, to poll, to raise by an hour.
 enum class Errand { none, id, all, mark, mistake };
@@ -401,7 +402,7 @@ void begin_session(Server& server, int number, int64_t within)
     seat = Seat{};
     seat.database = static_cast<int>(chance.below(server.database_count));
     seat.role = has_far_sessions() && chance.one_in(4) ? 3
-                : world.has('R') && chance.one_in(2)   ? 1
+                : world.has('R') && chance.one_in(2)   ? world.other_role
                 : world.has('A') && chance.one_in(3)   ? 2
                                                        : 0;
     seat.process =

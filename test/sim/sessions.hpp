@@ -23,6 +23,10 @@ int some_layout(Random& random);
 extern int layout_of_database[most_databases];
 void choose_layout(Server& server, int database);
 
+// Of sessions whose flakeid.max_ahead is not the configuration's, in worlds with R
+constexpr int role_of_1_s = 1;
+constexpr int role_of_8_s = 4;
+
 // All sessions of the server begin, connected to databases as chance has it.
 void begin_sessions(Server& server, int64_t within);
 // Those that have left come again.

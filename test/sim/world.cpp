@@ -61,7 +61,7 @@ const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
     "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
     "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
-    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",   "GPV",
+    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",   "GPV",   "DRMGK", "DBRKFf",
 };
 
 std::vector<Directory> copies;
@@ -482,9 +482,15 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     s.database_count = world.has('D') ? static_cast<int>(choice.between(2, 3)) : 1;
     s.configuration["flakeid.node"] = !world.has('N') ? "0" : choice.one_in(2) ? "0-1" : "0-15";
     // A standby knows of each database alone how far ahead of the clock it may have stamped.
-    if (world.has('R') && !(world.has('P') && world.has('D')) && choice.one_in(2)) {
+    world.other_role = role_of_1_s;
+    const int64_t larger = choice.below(3);
+    if (world.has('R') && !(world.has('P') && world.has('D')) && larger != 0) {
         world.max_ahead = 8 * second;
-        s.configuration["flakeid.max_ahead"] = "8000";
+        if (larger == 1) {
+            s.configuration["flakeid.max_ahead"] = "8000";
+        } else {
+            world.other_role = role_of_8_s;
+        }
     }
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;

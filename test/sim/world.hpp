@@ -24,7 +24,8 @@ struct World {
     std::string chosen; // letters of features
     int session_count = 0;
     int server = 0;                 // the one whose sessions draw
-    int64_t max_ahead = 5 * second; // flakeid.max_ahead of the configuration
+    int64_t max_ahead = 5 * second; // the largest flakeid.max_ahead, of the configuration or a role
+    int other_role = 0;             // whose flakeid.max_ahead is another one
 
     bool has(char letter) const { return chosen.find(letter) != std::string::npos; }
 };

@@ -19,6 +19,9 @@ $node->start;
 $node->safe_psql('postgres', q{CREATE ROLE shop LOGIN; CREATE DATABASE shop OWNER shop});
 $node->safe_psql('shop', 'CREATE EXTENSION flakeid; GRANT CREATE ON SCHEMA public TO shop');
 
+# All of this happens on one day: on the next one, where this one ends soon.
+$node->safe_psql('shop', q{SELECT pg_sleep_until(date_trunc('day', now() + interval '5 min', 'UTC'))});
+
 sub sql { my ($sql) = @_; return scalar $node->safe_psql('shop', $sql, extra_params => [ '-U', 'shop' ]) }
 
 # A statement of the owner, beside us; what it printed as errors, when it ends.

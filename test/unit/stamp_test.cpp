@@ -241,6 +241,18 @@ TEST(Extension, LeavesThatOfAnotherSessionAlone)
     EXPECT_EQ(extension(wanted, wanted, wanted, wanted, never).stamp, wanted) << "arrived";
 }
 
+// It came too late, as where the file of the server was not written for a second.
+TEST(Extension, FollowsOneOfAnotherSessionThatTimeHasPassed)
+{
+    const Stamp bound = stamp_of(0, now_us - us_per_s);
+    const Stamp page = stamp_of(0, now_us);
+    const Stamp needed = stamp_of(0, now_us + 1);
+    const Stamp wanted = stamp_of(0, now_us + extension_us);
+    EXPECT_EQ(extension(page, bound, needed, wanted, extension_interval_us).stamp, wanted);
+    EXPECT_EQ(extension(page, bound, needed, wanted, extension_interval_us - 1).stamp, page);
+    EXPECT_EQ(extension(page, bound, page, wanted, extension_interval_us).stamp, page);
+}
+
 TEST(RepairedStamp, LowersWhatLiesAheadOnly)
 {
     Random random(7);
