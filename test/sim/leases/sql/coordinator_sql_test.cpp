@@ -256,13 +256,26 @@ int64_t any_moment(const Token& token)
     return dice.one_in(4) ? (near + off) / s_us * s_us : near + off;
 }
 
+void want_free_node(Question& q)
+{
+    q.wish.ttl_us = 10 * s_us;
+    q.wish.has_max_node = false;
+    for (const auto& [key, row] : database.tables.nodes) {
+        const bool free = key.first == q.realm && row.free_from_us <= database.wall_us;
+        q.wish.node = free && dice.one_in(2) ? key.second : q.wish.node;
+    }
+}
+
 // What a token was asked for before, in most cases, or something else with it.
 void ask_again(Question& q)
 {
     q.token = any_token();
     for (const Session& other : session) { // with what an open question has, where there is one
-        const bool asks = other.transaction != 0 && other.question.kind == Question::acquire;
-        q.token = asks && other.question.chosen ? other.question.token : q.token;
+        if (other.transaction != 0 && other.question.kind == Question::acquire &&
+            other.question.chosen) {
+            q.token = other.question.token;
+            want_free_node(q);
+        }
     }
     const auto found = database.tables.history.find(q.token);
     // Where an open transaction has it, which node it is would be told too late.
@@ -548,7 +561,9 @@ int main(int argc, char** argv)
             continue;
         }
         pass_time();
-        if (s.transaction != 0 && dice.one_in(5)) {
+        const bool is_waited_for = std::any_of(
+            session, session + sessions, [](const Session& other) { return other.blocked; });
+        if (s.transaction != 0 && (is_waited_for || dice.one_in(5))) {
             end(s, !dice.one_in(4));
         } else {
             ask(s);
