@@ -122,15 +122,28 @@ TEST(Stamped, MergedSaysWhatBothSay)
     for (int i = 0; i < 10000; i++) {
         Stamped a = random_stamped(random), b = random_stamped(random);
         a.nodes = 5, b.nodes = 6, a.reach_us = i, b.reach_us = reach_us;
+        a.least_us = 10000 - i, b.least_us = i;
         const Stamped both = merged(a, b);
         for (const Stamped& one : {a, b}) {
             ASSERT_GE(both.stamp[plain_horizon], one.stamp[plain_horizon]);
             ASSERT_GE(both.stamp[back_horizon], one.stamp[back_horizon]);
             ASSERT_GE(both.latest_us, one.latest_us);
             ASSERT_GE(both.reach_us, one.reach_us);
+            ASSERT_GE(both.least_us, one.least_us);
             ASSERT_EQ(both.nodes & one.nodes, one.nodes);
         }
         ASSERT_TRUE(both.latest_us == a.latest_us || both.latest_us == b.latest_us);
+    }
+}
+
+TEST(Floors, LaterAreThoseOfBoth)
+{
+    const Floors a{{stamp_of(0, now_us), stamp_of(1, now_us - 1)}, now_us};
+    const Floors b{{stamp_of(0, now_us - 1), stamp_of(1, now_us)}, now_us - 1};
+    for (const Floors& both : {later(a, b), later(b, a)}) {
+        EXPECT_EQ(both.stamp[plain_horizon], a.stamp[plain_horizon]);
+        EXPECT_EQ(both.stamp[back_horizon], b.stamp[back_horizon]);
+        EXPECT_EQ(both.least_us, a.least_us);
     }
 }
 
