@@ -42,21 +42,24 @@ struct Lowest {
 
     void take_pins(Holder& holder)
     {
-        const uint32_t count = pg_atomic_read_u32(&holder.count);
-        pg_read_barrier();
-        if (holder.database != MyDatabaseId) {
-            return;
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            Pin& pin = holder.pins[i];
-            uint32_t slot;
+        for (uint32_t i = 0; i <= pins_each; i++) {
+            uint64_t running, xid;
+            uint32_t count, slot;
             uint64_t lowest;
-            do { // the next transaction may set another
-                slot = pg_atomic_read_u32(&pin.slot);
+            do { // the next transaction may set others
+                running = pg_atomic_read_u64(&holder.running);
+                xid = pg_atomic_read_u64(&holder.xid);
                 pg_read_barrier();
-                lowest = pg_atomic_read_u64(&pin.lowest);
+                count = pg_atomic_read_u32(&holder.count);
                 pg_read_barrier();
-            } while (pg_atomic_read_u32(&pin.slot) != slot);
+                slot = pg_atomic_read_u32(&holder.pins[i].slot);
+                lowest = pg_atomic_read_u64(&holder.pins[i].lowest);
+                pg_read_barrier();
+            } while (pg_atomic_read_u64(&holder.running) != running ||
+                     pg_atomic_read_u64(&holder.xid) != xid);
+            if (i >= count || holder.database != MyDatabaseId) {
+                return;
+            }
             take_pin(slot, lowest);
         }
     }

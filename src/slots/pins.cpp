@@ -341,7 +341,9 @@ void set_pin(uint32_t slot, Word word, uint64_t moment)
     const uint64_t running = running_transaction(leader);
     if (pg_atomic_read_u64(&holder.running) != running) {
         clear(holder);
+        pg_write_barrier();
         pg_atomic_write_u64(&holder.running, running);
+        pg_write_barrier();
     }
     holder.database = MyDatabaseId;
     holder.since = GetCurrentTransactionStartTimestamp();

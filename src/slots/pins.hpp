@@ -38,7 +38,8 @@ struct Pin {
     pg_atomic_uint64 lowest; // Word; of further_slots: microseconds since 1970
 };
 
-// What a transaction holds.
+// What a transaction holds. Whoever reads pins while `running` and `xid` stay what they are has
+// those of one transaction, or none.
 struct alignas(64) Holder {
     pg_atomic_uint32 count; // of `pins`; while it is above 0, the rest is the transaction's
     slock_t lock;

@@ -13,6 +13,9 @@
 
 namespace sim {
 
+const Directory* dumped;
+int restored_database;
+
 namespace {
 
 Reached was_raised('r', "a horizon was raised");
@@ -44,13 +47,6 @@ uint32_t last_node()
     const std::string& node = here().configuration["flakeid.node"];
     const size_t dash = node.find('-');
     return dash == std::string::npos ? 0 : static_cast<uint32_t>(std::stoul(node.substr(dash + 1)));
-}
-
-// Nodes up to that one which are remembered to make ids.
-int64_t makers(uint32_t last)
-{
-    const flakeid::Durable row = durable_of(here().flushed_rows[my_database()]);
-    return row.stamped.nodes & static_cast<int64_t>((UINT64_C(2) << last) - 1);
 }
 
 // As CREATE EXTENSION makes the row after DROP EXTENSION, and REFRESH one that is lost.
@@ -111,7 +107,7 @@ void repair(uint32_t max_node, bool none_kept)
         return;
     }
     const uint32_t last = last_node();
-    const int64_t made_ids = makers(last);
+    const int64_t made_ids = nodes_with_ids() & static_cast<int64_t>((UINT64_C(2) << last) - 1);
     repair_begins(my_database(), furthest);
     horizon_is_lowered(my_database(), now_us + flakeid::least_max_ahead_us);
     if (flakeid::horizon_repair(now_us, 0, last, max_node, none_kept)) {
@@ -166,6 +162,25 @@ void make_extension_anew()
     load_library();
     const flakeid::Durable anew = made_anew();
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable = anew; });
+    end_backend();
+}
+
+// As CREATE EXTENSION and the rows of a dump make it.
+void restore_dump()
+{
+    become_backend(most_backends - 1, restored_database, {});
+    load_library();
+    const flakeid::Durable dump = durable_of(current_file(dumped->databases[restored_database]));
+    const flakeid::Origin here = flakeid::server_origin(false);
+    (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
+    if (!flakeid::same_origin(here, dump.origin)) { // its server has the same configuration
+        flakeid::horizon_restore_elsewhere(
+            std::max(dump.stamped.reach_us, flakeid::server_known_reach_us()));
+    }
+    const int64_t* stamp = dump.stamped.stamp;
+    flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));
+    flakeid::horizon_restore(flakeid::back_horizon,
+                             flakeid::stamp_of_number(stamp[flakeid::back_horizon]));
     end_backend();
 }
 

@@ -110,8 +110,10 @@ void repair_begins(int database, int64_t us);
 void repair_ends(int database);
 bool repair_goes_on(int database); // in this life
 size_t repairs_ever();
+// Bit n: ids of node n were handed out, which this server or its predecessors remember.
+int64_t nodes_with_ids();
 int repairs_of(int database);      // begins and ends so far
-void repaired_life_begins();
+void repaired_life_begins(Start how);
 bool forgotten(const Id& id, size_t life); // of that life or since
 // Somebody raises the horizon of a database by an hour, or extends it with a clock that is wrong by
 // that: `relied`.

@@ -43,7 +43,7 @@ void life_begins(Start how, int64_t behind, bool older_back)
     extensions_begin();
     span_life_begins();
     writes_life_begins();
-    repaired_life_begins();
+    repaired_life_begins(how);
 }
 
 void max_ahead_is_asked(int64_t us)

@@ -269,6 +269,7 @@ void run_errand(Seat& seat)
             draw_all();
         } else if (seat.errand == Errand::mark) {
             while (end_prepared(true)) {
+                prepared_ended();
             }
             ask_for_mark();
         } else {

@@ -61,6 +61,9 @@ void repair(uint32_t max_node, bool none_kept);
 void replace();
 void make_extension();      // each database gets what CREATE EXTENSION makes, and the server its file
 void make_extension_anew(); // of the first database
+extern const Directory* dumped; // what pg_restore restores, into that database
+extern int restored_database;
+void restore_dump();
 // The transaction ends; it ended in an error.
 void raise_ends(bool committed);
 void repair_is_refused();

@@ -99,26 +99,18 @@ bool counts_fewer(const Directory& directory, const Directory& before)
     return false;
 }
 
-const Directory* dumped;  // what pg_restore restores
-int restored_database = 0;
-
-// As CREATE EXTENSION and the rows of a dump make it.
-void restore_dump()
+// guarantees.md: where only a role has a larger max_ahead, another server has to be told of it.
+bool knows_reach(const flakeid::Stamped& said)
 {
-    become_backend(most_backends - 1, restored_database, {});
-    load_library();
-    const flakeid::Durable dump = durable_of(current_file(dumped->databases[restored_database]));
-    const flakeid::Origin here = flakeid::server_origin(false);
-    (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
-    if (!flakeid::same_origin(here, dump.origin)) { // its server has the same configuration
-        flakeid::horizon_restore_elsewhere(
-            std::max(dump.stamped.reach_us, flakeid::server_known_reach_us()));
-    }
-    const int64_t* stamp = dump.stamped.stamp;
-    flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));
-    flakeid::horizon_restore(flakeid::back_horizon,
-                             flakeid::stamp_of_number(stamp[flakeid::back_horizon]));
-    end_backend();
+    return world.other_role != role_of_8_s || said.reach_us >= world.max_ahead;
+}
+
+bool rows_know_reach(const Directory& directory)
+{
+    return std::all_of(directory.databases, directory.databases + server().database_count,
+                       [](const DatabaseFiles& database) {
+                           return knows_reach(durable_of(current_file(database)).stamped);
+                       });
 }
 
 // An administrator does that, and tries again where a disk fails.
@@ -273,9 +265,12 @@ void step_fast_restart()
 
 void step_promotion()
 {
-    promotion_happened();
     Server& s = server();
     Directory standby = standby_at(s, true_us - chance.below(second)); // replay lag under 1 s
+    if (!rows_know_reach(standby)) {
+        return;
+    }
+    promotion_happened();
     standby.files = chance.one_in(2) ? s.base.files : fresh_files;     // WAL carries none
     standby.timeline++;
     s.machine = ++next_machine;
@@ -285,6 +280,9 @@ void step_promotion()
 
 void step_take_copy()
 {
+    if (!knows_reach(flushed_file(server()))) {
+        return;
+    }
     if (copies.size() == 4) {
         copies.erase(copies.begin() + chance.below(4));
     }
@@ -331,9 +329,12 @@ void step_restore_dump()
     if (copies.empty()) {
         return;
     }
-    dump_happened();
     Server& s = server();
     const Directory dump = some_copy();
+    if (!rows_know_reach(dump)) {
+        return;
+    }
+    dump_happened();
     dumped = &dump;
     Directory directory = fresh_directory(s);
     directory.system = chance.next();

@@ -20,6 +20,7 @@ std::vector<Repair> repairs;
 int count[most_databases];
 int under_way[most_databases]; // one that was killed stays until the life ends
 int64_t highest_us;
+int64_t nodes;
 bool raised_or_extended[most_databases], extended[most_databases]; // by mistake
 
 // Less than a mistake, and more than sessions stamp.
@@ -49,7 +50,7 @@ int64_t repaired_to()
 void repaired_begins()
 {
     repairs.clear();
-    highest_us = 0;
+    highest_us = nodes = 0;
     std::fill(raised_or_extended, raised_or_extended + most_databases, false);
     std::fill(extended, extended + most_databases, false);
 }
@@ -57,11 +58,17 @@ void repaired_begins()
 void stamped(const Id& id)
 {
     highest_us = std::max(highest_us, word_start_us(id.generator, id.word));
+    nodes |= static_cast<int64_t>(flakeid::bit_of_node(id.generator.node));
 }
 
 int64_t highest_stamped_us()
 {
     return highest_us;
+}
+
+int64_t nodes_with_ids()
+{
+    return nodes;
 }
 
 size_t repairs_ever()
@@ -92,8 +99,9 @@ bool repair_goes_on(int database)
     return under_way[database] > 0;
 }
 
-void repaired_life_begins()
+void repaired_life_begins(Start how)
 {
+    nodes = how == Start::crash || how == Start::fast ? nodes : 0; // a copy may be older
     std::fill(under_way, under_way + most_databases, 0);
 }
 
