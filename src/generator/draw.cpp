@@ -115,9 +115,12 @@ void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 {
     worker_call();
     waiting.begin();
-    const bool ahead =
-        g.lease.end_us > now_us; // ids run ahead of the clock: a renewal may be due later
-    if ((!ahead && none_to_come(g)) || waiting.us() > settings.max_ahead_us + wait_margin_us) {
+    const bool failing = none_to_come(g); // what was given before the last attempt is seen below
+    pg_read_barrier();
+    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    // It came meanwhile; or ids run ahead of the clock, and a renewal may be due later.
+    const int64_t end_us = std::max(g.lease.end_us, view.held ? view.end_us : 0);
+    if ((failing && end_us <= now_us) || waiting.us() > settings.max_ahead_us + wait_margin_us) {
         throw_no_lease(g, now_us);
     }
     nap(std::max(lease_nap_us, waiting.us() / 4));
