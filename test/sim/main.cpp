@@ -47,7 +47,7 @@ struct Result {
 };
 
 // A seed that did not reach what it chose goes on for some time.
-constexpr size_t further = 5;
+constexpr size_t further = 20;
 
 } // namespace
 
