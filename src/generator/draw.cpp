@@ -110,17 +110,22 @@ bool none_to_come(const Generator& g)
     return true;
 }
 
+// To be asked after none_to_come(): true when a lease came before the attempt that failed.
+bool came_meanwhile(const Generator& g, int64_t now_us)
+{
+    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    return view.held && view.end_us > now_us;
+}
+
 // Waits a little for the self. An error when the lease worker has failed, or takes too long.
 void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 {
     worker_call();
     waiting.begin();
-    const bool failing = none_to_come(g); // what was given before the last attempt is seen below
-    pg_read_barrier();
-    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
-    // It came meanwhile; or ids run ahead of the clock, and a renewal may be due later.
-    const int64_t end_us = std::max(g.lease.end_us, view.held ? view.end_us : 0);
-    if ((failing && end_us <= now_us) || waiting.us() > settings.max_ahead_us + wait_margin_us) {
+    const bool ahead =
+        g.lease.end_us > now_us; // ids run ahead of the clock: a renewal may be due later
+    if ((!ahead && none_to_come(g) && !came_meanwhile(g, now_us)) ||
+        waiting.us() > settings.max_ahead_us + wait_margin_us) {
         throw_no_lease(g, now_us);
     }
     nap(std::max(lease_nap_us, waiting.us() / 4));

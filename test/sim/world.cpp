@@ -3,8 +3,6 @@
 #include "checkers.hpp"
 #include "clocks.hpp"
 #include "durable/durable.hpp"
-#include "durable/horizon.hpp"
-#include "durable/server_horizon.hpp"
 #include "sessions.hpp"
 
 #include <algorithm>

@@ -256,6 +256,7 @@ int64_t any_moment(const Token& token)
     return dice.one_in(4) ? (near + off) / s_us * s_us : near + off;
 }
 
+// Where the realm has a free node, a lease of that may be given.
 void want_free_node(Question& q)
 {
     q.wish.ttl_us = 10 * s_us;
@@ -561,9 +562,9 @@ int main(int argc, char** argv)
             continue;
         }
         pass_time();
-        const bool is_waited_for = std::any_of(
+        const bool somebody_waits = std::any_of(
             session, session + sessions, [](const Session& other) { return other.blocked; });
-        if (s.transaction != 0 && (is_waited_for || dice.one_in(5))) {
+        if (s.transaction != 0 && (somebody_waits || dice.one_in(5))) {
             end(s, !dice.one_in(4));
         } else {
             ask(s);
