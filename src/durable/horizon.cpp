@@ -25,6 +25,12 @@ Stamp known_stamp(Horizon* horizon, int kind)
     return bound > published_floor(horizon, kind) ? bound : kept_stamp(horizon, kind);
 }
 
+// The next extension comes a second later.
+void is_extended(Horizon* horizon, int kind)
+{
+    raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
+}
+
 bool is_loaded(Horizon* horizon)
 {
     return published_bound(horizon, back_horizon) != no_stamp;
@@ -49,9 +55,10 @@ Loaded load(Horizon* horizon)
         const Origin here = server_origin(durable.origin.life != 0);
         const Stamped& kept = durable.stamped;
         const auto apart = same_origin(durable.origin, here) ? 0 : server_apart_us(kept.reach_us);
-        const Floors floors = later(server_floors(), floors_at_start(kept, apart));
         server_learn_reach(kept.reach_us);
         Assert(durable_is_flushed(page));
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside whoever raises all floors
+        const Floors floors = later(server_floors(), floors_at_start(kept, apart));
         pg_atomic_write_u32(&horizon->file, durable_file(page));
         pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(kept.nodes));
         raise_to(&horizon->least_us, static_cast<uint64_t>(floors.least_us));
@@ -68,6 +75,7 @@ Loaded load(Horizon* horizon)
             pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
                                            pg_atomic_read_u64(&horizon->floor[kind]));
         }
+        LWLockRelease(AddinShmemInitLock);
     }
     durable_close(page);
     return replacing ? Loaded::replacing : known ? Loaded::yes : Loaded::lost;
@@ -143,6 +151,9 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             }
             Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
             take_stamp(&durable.stamped, kind, stamp);
+            if (loaded && durable.stamped.stamp[kind] > before.stamped.stamp[kind]) {
+                is_extended(horizon, kind); // now, and again when it is flushed
+            }
         }
         if (loaded || before.lost != 0) {
             durable.origin = here; // otherwise the next one who loads it allows for what is missed
@@ -156,7 +167,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const auto stamp = stamp_of_number(made.durable.stamped.stamp[kind]);
             if (stamp > kept_stamp(horizon, kind)) {
-                raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
+                is_extended(horizon, kind);
                 raise_stamp(&horizon->kept[kind], stamp);
             }
         }
@@ -325,6 +336,7 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
 void horizon_restore_elsewhere(int64_t reach_us)
 {
     const int64_t us = server_take_over(reach_us);
+    raise_all_floors(us);
     raise(us, [&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
 }
 

@@ -8,8 +8,8 @@
 // A bound is published no further than the horizon of the server (server_horizon.hpp) reaches,
 // which holds for all databases.
 //
-// Locking: AddinShmemInitLock is held to take an entry, and to publish bounds, beside repairs of
-// other databases. Whoever alters the row holds the lock of its page (durable.hpp), which orders
+// Locking: AddinShmemInitLock is held to take an entry, to publish bounds, beside repairs of other
+// databases, and to publish what was loaded, beside whoever raises the floors of all. Whoever alters the row holds the lock of its page (durable.hpp), which orders
 // those who extend. No lock: all of Horizon but `database` is atomic. What is published moves
 // `version` last, and a draw goes by numbers that it read while `version` stood still. A raise
 // moves `least_us` before `floor`, which are read in the other order: no draw goes by a floor that
@@ -73,8 +73,12 @@ inline Stamp published_floor(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
 }
 
-// Withdraws what databases published that were dropped since.
+// Forgets how far databases have relied on the file of the server that were dropped since.
 void forget_dropped();
+
+// Makes ids of all databases that are loaded begin after the moment `us`, which is the floor of the
+// server already.
+void raise_all_floors(int64_t us);
 
 // Returns how far other databases have relied on the file of the server since the start. A floor
 // that is raised over a bound takes nothing back. With AddinShmemInitLock held, nothing is added.

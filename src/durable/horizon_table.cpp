@@ -79,13 +79,32 @@ void forget_dropped()
         }
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
         if (other.database == database) {
-            withdraw_bounds(&other);
             for (pg_atomic_uint64& relied : other.relied) {
                 pg_atomic_write_u64(&relied, 0);
             }
         }
         LWLockRelease(AddinShmemInitLock);
     }
+}
+
+void raise_all_floors(int64_t us)
+{
+    HorizonTable* table = shared.get();
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+    const uint32_t count = pg_atomic_read_u32(&table->count);
+    for (uint32_t i = 0; i < count; i++) {
+        Horizon& horizon = table->entries[i];
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            const Stamp begins =
+                std::max(published_bound(&horizon, kind), published_floor(&horizon, kind));
+            if (begins != no_stamp) { // whoever loads it takes the floor of the server
+                raise_to(&horizon.floor[kind],
+                         static_cast<uint64_t>(stamp_of(stamp_back(begins), us)));
+            }
+        }
+        horizon_moved(&horizon);
+    }
+    LWLockRelease(AddinShmemInitLock);
 }
 
 Stamped relied_by_others()

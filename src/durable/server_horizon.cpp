@@ -228,8 +228,13 @@ int64_t server_take_over(int64_t reach_us)
     const int64_t us = apart_us(now_us, read(&server->next.reach_us));
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
-    take_stamp(&taken, plain_horizon, stamp_of(0, us));
-    raise(&server->relied, taken); // a repair keeps it, and so does one in the next life
+    taken.least_us = us;
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        const Stamp floor{pg_atomic_read_u64(&server->floor[kind])};
+        const Stamp stamp = stamp_of(stamp_back(floor), us);
+        raise_to(&server->floor[kind], static_cast<uint64_t>(stamp)); // which a repair keeps
+        take_stamp(&taken, kind, stamp);
+    }
     raise(&server->next, taken);
     write(server);
     return us;

@@ -14,7 +14,7 @@
 namespace sim {
 
 const Directory* dumped;
-int restored_database;
+int database_at_hand;
 
 namespace {
 
@@ -25,11 +25,6 @@ Reached was_replaced('V', "the file of the state was replaced");
 
 // Where the transaction that replaces the state has raised the horizon to; 0: nowhere.
 PROCESS_LOCAL int64_t my_raise = 0;
-
-int my_database()
-{
-    return static_cast<int>(MyDatabaseId - first_database);
-}
 
 bool replaces_state()
 {
@@ -158,19 +153,28 @@ void make_extension()
 
 void make_extension_anew()
 {
-    become_backend(most_backends - 1, 0, {});
+    become_backend(most_backends - 1, database_at_hand, {});
     load_library();
     const flakeid::Durable anew = made_anew();
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable = anew; });
     end_backend();
 }
 
+// SELECT * FROM flakeid.status, in the last database
+void look_at_status()
+{
+    become_backend(most_backends - 2, here().database_count - 1, {});
+    load_library();
+    (void)flakeid::horizon_attach();
+    end_backend();
+}
+
 // As CREATE EXTENSION and the rows of a dump make it.
 void restore_dump()
 {
-    become_backend(most_backends - 1, restored_database, {});
+    become_backend(most_backends - 1, database_at_hand, {});
     load_library();
-    const flakeid::Durable dump = durable_of(current_file(dumped->databases[restored_database]));
+    const flakeid::Durable dump = durable_of(current_file(dumped->databases[database_at_hand]));
     const flakeid::Origin here = flakeid::server_origin(false);
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
     if (!flakeid::same_origin(here, dump.origin)) { // its server has the same configuration

@@ -65,7 +65,6 @@ extern size_t my_used;
 extern bool (*out_of_memory)(); // the world may say so
 extern void (*on_error_report)();
 
-int my_database();
 TimestampTz timestamp_of(int64_t us);
 
 } // namespace sim

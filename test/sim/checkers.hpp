@@ -9,6 +9,9 @@
 
 namespace sim {
 
+// The latest moment that a clock showed which was right, or was accepted.
+int64_t right_wall();
+
 // How a server began a life.
 enum class Start { first, crash, fast, put_back, copied, promoted, restored, starts };
 extern const char* const start_names[];
@@ -22,6 +25,7 @@ struct Life {
     int64_t least_reach; // the least max_ahead of those who looked at it; never: nobody did
     bool polled = false; // somebody has asked for a settled mark
     int64_t began_us = true_us;
+    int64_t right_us = 0; // right_wall() then
 };
 
 // Another server may have gone on from the same files.
@@ -82,6 +86,7 @@ void stamped(const Id& id);
 void never_twice(const Id& id);
 void never_twice_begins();
 void within_horizon(const Id& id);
+void past_other_server(const Id& id);
 // What the file of the server says that a crash leaves.
 const flakeid::Stamped& flushed_file(Server& server);
 void rising(const Id& id);
@@ -98,6 +103,9 @@ void horizon_is_lowered(int database, int64_t us); // but not below that moment
 int64_t raised_to(int database);
 void past_raised(const Id& id);
 void raised_life_begins(Start how);
+
+// Another database has its place now.
+void database_is_dropped(int database);
 
 // True where some sessions may stamp further ahead than others wait: where only they explain an id
 // that lies ahead, and no server takes the place of another, for which all wait as long.
@@ -119,6 +127,7 @@ bool forgotten(const Id& id, size_t life); // of that life or since
 // that: `relied`.
 void mistake_begins(int database, bool relied);
 bool erred(int database); // ever
+void mistake_is_dropped(int database);
 void repaired(Server& server, int database);
 bool repaired_since(size_t life);
 int64_t highest_stamped_us(); // of any id
@@ -140,9 +149,7 @@ void span_life_begins();
 // The row of a database was flushed.
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after);
 void extensions_begin();
-
-// The latest moment that a clock showed which was right, or was accepted.
-int64_t right_wall();
+void extensions_are_dropped(int database);
 
 // True where files were copied, or a server may take them for that.
 bool may_look_moved(const Server& server);
@@ -179,5 +186,6 @@ void settled_answered(int database, int layout, int64_t mark, const SnapshotData
 void marks_must_pass(bool from_now_on);
 void settled_life_begins();
 void settled_begins();
+void settled_is_dropped(int database);
 
 } // namespace sim

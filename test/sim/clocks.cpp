@@ -110,7 +110,7 @@ void extend_by_mistake()
         return; // a repair keeps what they may have stamped, for which others would wait too long
     }
     flakeid::Generator& g = flakeid::configured_generator();
-    mistake_begins(static_cast<int>(MyDatabaseId - first_database), true);
+    mistake_begins(my_database(), true);
     my_clock_error = 60 * minute;
     set_backs++;
     draw_could(g);

@@ -31,11 +31,6 @@ Random& mine()
 
 namespace {
 
-int my_database()
-{
-    return static_cast<int>(MyDatabaseId - first_database);
-}
-
 Reached ran_ahead(0, "an id ran ahead of the clock");
 Reached was_cached('A', "a reserved id was handed out");
 Reached was_kept_open('U', "a cursor was left open");

@@ -37,6 +37,7 @@ void history_begins()
 void life_begins(Start how, int64_t behind, bool older_back)
 {
     lives.push_back({how, behind, older_back, false, never});
+    lives.back().right_us = right_wall();
     rising_life_begins();
     settled_life_begins();
     raised_life_begins(how);
@@ -44,6 +45,14 @@ void life_begins(Start how, int64_t behind, bool older_back)
     span_life_begins();
     writes_life_begins();
     repaired_life_begins(how);
+}
+
+void database_is_dropped(int database)
+{
+    horizon_is_raised(database, 0);
+    mistake_is_dropped(database);
+    settled_is_dropped(database);
+    extensions_are_dropped(database);
 }
 
 void max_ahead_is_asked(int64_t us)
@@ -63,12 +72,13 @@ void id_is_handed_out(const Id& id)
     handed_out++;
     lives.back().made_ids = true;
     note_run("ids %llx to %llx of database %lld, layout %lld", static_cast<int64_t>(id.raw),
-             static_cast<int64_t>(MyDatabaseId - first_database), id.layout);
+             my_database(), id.layout);
     stamped(id);
     inside_layout(id);
     nodes_in_step(id);
     never_twice(id);
     within_horizon(id);
+    past_other_server(id);
     rising(id);
     close_to_clock(id);
     back_explained(id);

@@ -23,11 +23,6 @@ Reached was_evicted('.', "a snapshot was too old for a settled mark");
 Reached was_late('.', "the first poll came when transactions had ended");
 Reached was_uncertain('.', "nobody knew what ended since the snapshot of a first poll was taken");
 
-int my_database()
-{
-    return static_cast<int>(MyDatabaseId - first_database);
-}
-
 // What sessions have handed out in transactions that committed with an xid, by the place of their
 // process: at most so many pins went into the ring of the process.
 int64_t ended[most_backends];

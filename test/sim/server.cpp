@@ -116,7 +116,9 @@ void lose_power(Directory& directory)
         file.bytes.resize(left.size());
         for (size_t at = 0; at < left.size(); at += sector) {
             if (file.bytes.compare(at, sector, left, at, sector) != 0 && chance.one_in(2)) {
-                left.replace(at, sector, file.bytes, at, sector);
+                const size_t whole = chance.one_in(8) ? sector / 2 : sector;
+                left.replace(at, whole, file.bytes, at, whole);
+                file.torn = file.torn || whole < sector;
             }
         }
         file.other_date = file.other_date || left != file.bytes;
@@ -176,6 +178,12 @@ Directory synchronised(Server& to, const Directory& there, const Directory& from
         }
     }
     return result;
+}
+
+Oid oid_of(const Directory& directory, int database)
+{
+    return first_database + static_cast<Oid>(database) +
+           most_databases * directory.databases[database].dropped;
 }
 
 StateFile current_file(const DatabaseFiles& database)
@@ -282,7 +290,7 @@ void start_server(Server& server, const Directory& directory)
         prepared.ending = false;
         PGPROC& proc = server.procs[most_backends + i];
         proc.xid = static_cast<TransactionId>(prepared.xid);
-        proc.databaseId = first_database + static_cast<Oid>(prepared.database);
+        proc.databaseId = oid_of(server.now, prepared.database);
         server.running_xids.insert(prepared.xid);
     }
     make_pages(server);

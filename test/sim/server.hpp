@@ -58,6 +58,7 @@ struct DiskFile {
     std::string bytes;                           // as everybody reads them
     std::string flushed;                         // as they are safe from a power failure
     bool other_date = false;                     // than a record in it, by how the server stopped
+    bool torn = false;                           // a sector was left half written
 };
 
 // A file of flakeid.state, with its row as it stands on the page.
@@ -68,6 +69,7 @@ struct StateFile {
 };
 
 struct DatabaseFiles {
+    Oid dropped = 0; // so many databases had this place before
     StateFile files[files_each];
     Oid current = InvalidOid; // which of them is that of flakeid.state
 };
@@ -193,7 +195,8 @@ int64_t steady_clock(const Server& server);
 Directory replayed(const Server& server, uint64_t lsn);
 // What a crash leaves: any part of the WAL that was not flushed.
 Directory crashed(const Server& server);
-// The same where the machine stops too: of each file any sectors that were not flushed are lost.
+// The same where the machine stops too: of each file any sectors that were not flushed are lost, or
+// are left half written.
 void lose_power(Directory& directory);
 // What is flushed.
 Directory flushed(const Server& server);
@@ -208,6 +211,10 @@ Directory copied(Server& to, const Directory& from);
 // As rsync -a: files with the contents of one that is there stay the same file; of the others, that
 // are changed, too when `in_place`.
 Directory synchronised(Server& to, const Directory& there, const Directory& from, bool in_place);
+
+Oid oid_of(const Directory& directory, int database);
+// A database is dropped, in which nobody is, and another takes its place.
+void drop_database(Server& server, int database, const flakeid::Durable& row);
 
 StateFile current_file(const DatabaseFiles& database);
 // What a row of flakeid.state says; zeros where there is none.
@@ -225,6 +232,7 @@ void stop_server(Server& server);
 // ---- Processes of a server
 
 // What a process has of its own.
+int my_database();              // the number of its database among the server's
 extern int my_seat;             // its place among the server's processes
 extern uint64_t my_xid;         // of its transaction; 0: it has none
 extern char my_message[512];    // of the last error

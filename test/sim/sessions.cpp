@@ -50,11 +50,6 @@ Reached was_parallel('l', "a parallel worker drew an id");
 
 PROCESS_LOCAL int my_configuration = 0; // the version that it has read
 
-int my_database()
-{
-    return static_cast<int>(MyDatabaseId - first_database);
-}
-
 bool nobody_else_works()
 {
     return here().now.prepared.empty() &&
@@ -182,7 +177,9 @@ void transact()
     }
     // Before anybody has drawn in this life, what is left of the last one may end.
     if (world.has('Q') && world.has('Y') && !lives.back().made_ids && mine().one_in(2)) {
-        if (!end_prepared(true)) {
+        if (end_prepared(true)) {
+            prepared_ended();
+        } else {
             ask_for_mark();
         }
         return;
@@ -328,7 +325,8 @@ bool work()
     transactions.emplace_back();
     const bool commits = !mine().one_in(4);
     my_commits_wait = !mine().one_in(4);
-    const bool prepares = world.has('Y') && mine().one_in(8);
+    const bool prepares =
+        world.has('Y') && my_database() != only_polled && mine().one_in(8); // nobody ends it there
     if (my_configuration != here().configuration_version) {
         my_configuration = here().configuration_version;
         reload_settings();
@@ -538,6 +536,25 @@ void everyone_polls(Server& server, Fails fails)
     marks_must_pass(true);
     everyone_gets(Errand::mark, server, second, fails == Fails::may ? nullptr : "settled mark");
     marks_must_pass(false);
+}
+
+bool leave_database(int database)
+{
+    auto is_in_it = [&](const Seat& seat) {
+        return seat.process->alive && seat.database == database;
+    };
+    auto somebody_is = [&] {
+        return std::any_of(seats, seats + world.session_count, is_in_it);
+    };
+    for (const Seat& seat : seats) {
+        if (seat.process != nullptr && is_in_it(seat)) {
+            send_terminate(*seat.process);
+        }
+    }
+    const int64_t until = true_us + minute;
+    while (true_us < until && !servers[world.server].panicked && somebody_is() && run_somebody(until)) {
+    }
+    return !somebody_is();
 }
 
 Process* busy_session(Server& server, int number)

@@ -60,13 +60,17 @@ void raise_by_mistake();
 void repair(uint32_t max_node, bool none_kept);
 void replace();
 void make_extension();      // each database gets what CREATE EXTENSION makes, and the server its file
-void make_extension_anew(); // of the first database
-extern const Directory* dumped; // what pg_restore restores, into that database
-extern int restored_database;
+extern int database_at_hand;
+void make_extension_anew();
+void look_at_status();
+extern const Directory* dumped; // what pg_restore restores
 void restore_dump();
 // The transaction ends; it ended in an error.
 void raise_ends(bool committed);
 void repair_is_refused();
+
+// All that are connected to a database are terminated; true when none is left.
+bool leave_database(int database);
 
 // Somebody who is not at rest; nullptr: there is nobody.
 Process* busy_session(Server& server, int seat);

@@ -111,6 +111,27 @@ void add_file(Server& server, int database, int place, const StateFile& file)
                insert_wal({WalKind::page, 0, 0, database, file, InvalidOid, 0}));
 }
 
+void drop_database(Server& server, int database, const flakeid::Durable& row)
+{
+    server.base = replayed(server, server.inserted); // a checkpoint
+    server.flushed = server.inserted;
+    server.wal.clear();
+    DatabaseFiles fresh;
+    fresh.dropped = server.base.databases[database].dropped + 1;
+    fresh.current = fresh.files[0].number = server.base.next_file++;
+    set_durable(fresh.files[0], row);
+    server.base.databases[database] = server.now.databases[database] = fresh;
+    server.now.next_file = server.base.next_file;
+    for (int i = 0; i < most_databases; i++) {
+        server.flushed_rows[i] = current_file(server.base.databases[i]);
+    }
+    for (int place = 0; place < files_each; place++) {
+        const int page = database * files_each + place;
+        write_block(server, page, fresh.files[place]);
+        server.relations[page].rd_node.relNode = fresh.files[place].number;
+    }
+}
+
 } // namespace sim
 
 using namespace sim;
@@ -282,9 +303,10 @@ char* get_database_name(Oid database)
     return psprintf("database%u", database - first_database);
 }
 
-bool SearchSysCacheExists(int, Datum, Datum, Datum, Datum)
+bool SearchSysCacheExists(int cache, Datum key, Datum, Datum, Datum)
 {
-    return true;
+    const auto place = static_cast<int>(DatumGetObjectId(key) - first_database) % most_databases;
+    return cache != DATABASEOID || oid_of(here().now, place) == DatumGetObjectId(key);
 }
 
 // A row of pg_class or pg_extension, as far as durable.cpp looks at it. The next one takes its

@@ -47,7 +47,7 @@ PROCESS_LOCAL TransactionId my_snapshot_xip[most_backends + most_prepared] = {};
 
 int my_database()
 {
-    return static_cast<int>(MyDatabaseId - first_database);
+    return static_cast<int>(MyDatabaseId - first_database) % most_databases;
 }
 
 TimestampTz timestamp_of(int64_t us)
@@ -66,7 +66,7 @@ void become_backend(int seat, int database, const Settings& role)
     *MyProc = PGPROC{};
     MyProcPid = MyProc->pid = server.next_pid++;
     MyProc->backendId = seat + 1;
-    MyProc->databaseId = MyDatabaseId = first_database + static_cast<Oid>(database);
+    MyProc->databaseId = MyDatabaseId = oid_of(server.now, database);
     MyLatch = &MyProc->procLatch;
     MyLatch->owner_pid = running->number;
     ProcGlobal = &server.proc_header;

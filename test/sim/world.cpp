@@ -4,6 +4,7 @@
 #include "clocks.hpp"
 #include "durable/durable.hpp"
 #include "sessions.hpp"
+#include "starts.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -50,16 +51,23 @@ const std::vector<Feature> features = {
     {'p', "sessions that stand still"},
     {'v', "sessions that end a thousand transactions while a snapshot is held"},
     {'l', "queries in parallel"},
+    {'d', "databases that are dropped"},
 };
 
 namespace {
+
+Server& server()
+{
+    return servers[world.server];
+}
 
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
     "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
     "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
-    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",   "GPV",   "DRMGK", "DBRKFf",
+    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",
+    "GPV",  "DRMGK",   "DBRKFf", "dDfK", "DM",   "dX",
 };
 
 std::vector<Directory> copies;
@@ -75,128 +83,7 @@ Reached put_back_happened('C', "a copy was put back");
 Reached copy_happened('M', "a copy went on elsewhere");
 Reached dump_happened('M', "a dump went on elsewhere");
 Reached promotion_happened('P', "a promotion");
-Reached layout_changed('L', "a layout changed over a restart");
-
-Server& server()
-{
-    return servers[world.server];
-}
-
-// True when a row counts fewer set-backs than it did.
-bool counts_fewer(const Directory& directory, const Directory& before)
-{
-    auto count = [](const Directory& of, int database) {
-        const flakeid::Durable durable = durable_of(current_file(of.databases[database]));
-        return stamp_back(flakeid::stamp_of_number(durable.stamped.stamp[flakeid::back_horizon]));
-    };
-    for (int i = 0; i < most_databases; i++) {
-        if (count(directory, i) < count(before, i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// guarantees.md: where only a role has a larger max_ahead, another server has to be told of it.
-bool knows_reach(const flakeid::Stamped& said)
-{
-    return world.other_role != role_of_8_s || said.reach_us >= world.max_ahead;
-}
-
-bool rows_know_reach(const Directory& directory)
-{
-    return std::all_of(directory.databases, directory.databases + server().database_count,
-                       [](const DatabaseFiles& database) {
-                           return knows_reach(durable_of(current_file(database)).stamped);
-                       });
-}
-
-// An administrator does that, and tries again where a disk fails.
-void run_alone(Server& s, const char* name, void (*body)())
-{
-    const int failing_writes = s.failing_writes;
-    s.failing_writes = 0;
-    Process& process = spawn(s, name, body, s.image, true_us);
-    while (process.alive) {
-        run(process);
-        true_us = std::max(true_us, std::min(process.wakes_at, true_us + second));
-    }
-    s.failing_writes = failing_writes;
-}
-
-// As initdb makes it.
-Directory fresh_directory(Server& s)
-{
-    Directory directory;
-    directory.system = mix(world.seed, 77);
-    make_file(s, directory, "PG_VERSION", "15\n");
-    make_file(s, directory, "global/pg_control", "new");
-    return directory;
-}
-
-// A start writes the control file, in place.
-void touch_control_file(Server& s, Directory& directory)
-{
-    DiskFile& file = directory.files["global/pg_control"];
-    directory.checkpoint++;
-    file.bytes = file.flushed = std::to_string(s.life) + " " +
-                                std::to_string(directory.checkpoint) + " " +
-                                std::to_string(directory.timeline);
-    file.modified = file.changed = wall_clock(s);
-}
-
-void start(Start how, Directory directory)
-{
-    Server& s = server();
-    put_clock_right();
-    const bool older_back = counts_fewer(directory, flushed(s));
-    stop_server(s);
-    true_us += chance.below(300 * ms);
-    s.clock.still_at = -1;
-    if (world.has('K') && chance.one_in(3)) {
-        set_back(chance.below(4 * second));
-    }
-    if (took_a_place(how) && behind() > 2900 * ms) {
-        s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
-    }
-    touch_control_file(s, directory);
-    if (how != Start::crash && how != Start::fast) {
-        directory.prepared.clear(); // somebody has rolled them back
-    }
-    for (size_t i = 0; i < transactions.size(); i++) {
-        const bool waits =
-            std::any_of(directory.prepared.begin(), directory.prepared.end(),
-                        [&](const Prepared& p) { return p.transaction == static_cast<int>(i); });
-        Transaction& transaction = transactions[i];
-        transaction.ended = transaction.ended || (transaction.prepared && !waits);
-    }
-    life_begins(how, behind(), older_back);
-    for (int i = 0; i < s.database_count; i++) {
-        const bool may_change = world.chosen.find_first_of("Leb") != std::string::npos;
-        if (lives.size() == 1 || (may_change && chance.one_in(4))) {
-            choose_layout(s, i);
-            if (lives.size() > 1) {
-                layout_changed();
-            }
-        }
-    }
-    start_server(s, directory);
-    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted, 6 restored), clock %lld us "
-         "behind",
-         static_cast<int64_t>(how), behind());
-    if (how == Start::restored) {
-        for (restored_database = 0; restored_database < s.database_count; restored_database++) {
-            run_alone(s, "pg_restore", restore_dump);
-        }
-    }
-    if (how == Start::promoted && world.has('V') && !world.has('Q') && chance.one_in(4)) {
-        run_alone(s, "DROP and CREATE EXTENSION", make_extension_anew);
-    }
-    begin_sessions(s, chance.one_in(2) ? 0 : 20 * ms);
-    if (chance.one_in(2)) {
-        tell_everyone(s);
-    }
-}
+Reached dropped_happened('d', "a database was dropped");
 
 // ---- Steps
 
@@ -221,16 +108,6 @@ void step_time_passes()
 void step_rest()
 {
     run_turns(300);
-}
-
-// What is left when all processes are killed, or the machine stops.
-Directory left_by_crash()
-{
-    Directory directory = crashed(server());
-    if (chance.one_in(2)) {
-        lose_power(directory);
-    }
-    return directory;
 }
 
 void step_crash()
@@ -349,6 +226,32 @@ void step_restore_dump()
     run_turns(chance.below(12));
 }
 
+// The next one in its place has another layout, perhaps, and what CREATE EXTENSION makes.
+void step_drop_database()
+{
+    Server& s = server();
+    database_at_hand = static_cast<int>(chance.below(s.database_count));
+    const auto& prepared = s.now.prepared;
+    if (!leave_database(database_at_hand) || s.panicked ||
+        std::any_of(prepared.begin(), prepared.end(),
+                    [](const Prepared& p) { return p.database == database_at_hand; })) {
+        return;
+    }
+    dropped_happened();
+    note("database %lld is dropped", database_at_hand);
+    flakeid::Durable row{};
+    row.format = flakeid::durable_format;
+    drop_database(s, database_at_hand, row);
+    database_is_dropped(database_at_hand);
+    const int failing_writes = s.failing_writes;
+    s.failing_writes = 0;
+    const Process& process = spawn(s, "CREATE EXTENSION", make_extension_anew, s.image, true_us);
+    while (process.alive && run_somebody(true_us + minute)) {
+    }
+    s.failing_writes = failing_writes;
+    run_turns(chance.below(12));
+}
+
 void step_reload()
 {
     Server& s = server();
@@ -405,6 +308,7 @@ const std::vector<StepKind> server_steps = {
     {"a session stands still", 'p', 60, step_stop_somebody},
     {"the settings are read anew", 'H', 15, step_reload},
     {"the clock leaps by days, or is put right or accepted", 'w', 20, step_wrong_clock},
+    {"a database is dropped", 'd', 10, step_drop_database},
 };
 
 } // namespace
@@ -483,7 +387,9 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     // A standby knows of each database alone how far ahead of the clock it may have stamped.
     world.other_role = role_of_1_s;
     const int64_t larger = choice.below(3);
-    if (world.has('R') && !(world.has('P') && world.has('D')) && larger != 0) {
+    // Nor does one learn it whose layout has ended.
+    const bool ends = world.chosen.find_first_of("eb") != std::string::npos;
+    if (world.has('R') && !(world.has('P') && world.has('D')) && !ends && larger != 0) {
         world.max_ahead = 8 * second;
         if (larger == 1) {
             s.configuration["flakeid.max_ahead"] = "8000";

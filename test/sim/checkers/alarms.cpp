@@ -1,6 +1,7 @@
 // No false alarm: where nothing was copied or promoted, the log does not say so. A server that
 // crashed before its first id may have crashed while it made the file; one that was interrupted
-// between date and file, or lost power before it flushed them, cannot tell.
+// between date and file, or lost power before it flushed them, cannot tell, nor can one whose records
+// are torn.
 #include "checkers.hpp"
 
 namespace sim {
@@ -9,7 +10,7 @@ bool may_look_moved(const Server& server)
 {
     bool moved = ids_handed_out() == 0;
     for (const auto& [name, file] : server.now.files) {
-        moved = moved || file.other_date;
+        moved = moved || file.other_date || file.torn;
     }
     for (const Life& life : lives) {
         moved = moved || took_a_place(life.how);

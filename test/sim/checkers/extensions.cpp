@@ -27,9 +27,14 @@ size_t looked_moved; // the number of lives when it last did; 0: never
 void extensions_begin()
 {
     looked_moved = lives.size() == 1 ? 0 : looked_moved;
-    for (auto& of_database : moved) {
-        std::fill(of_database, of_database + flakeid::horizon_kinds, Moved{-second, -second});
+    for (int database = 0; database < most_databases; database++) {
+        extensions_are_dropped(database);
     }
+}
+
+void extensions_are_dropped(int database)
+{
+    std::fill(moved[database], moved[database] + flakeid::horizon_kinds, Moved{-second, -second});
 }
 
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after)

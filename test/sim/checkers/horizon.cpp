@@ -13,7 +13,7 @@ namespace {
 // A repair forgets what is drawn while it is under way.
 bool is_past(const Id& id, int64_t stamp, int64_t horizon)
 {
-    const auto database = static_cast<int>(MyDatabaseId - first_database);
+    const int database = my_database();
     return stamp > horizon && id.repairs_before == repairs_of(database) &&
            !repair_goes_on(database);
 }
@@ -44,8 +44,7 @@ const flakeid::Stamped& flushed_file(Server& server)
 
 void within_horizon(const Id& id)
 {
-    const auto database = MyDatabaseId - first_database;
-    const flakeid::Durable durable = durable_of(here().flushed_rows[database]);
+    const flakeid::Durable durable = durable_of(here().flushed_rows[my_database()]);
     const int64_t stamp = stamp_number(stamp_of_word(id.generator, id.word));
     if (is_past(id, stamp, durable.stamped.stamp[id.generator.kind])) {
         tell("stamp %llx, horizon %llx", static_cast<long long>(stamp),

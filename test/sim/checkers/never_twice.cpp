@@ -70,7 +70,7 @@ void never_twice_begins()
 
 void never_twice(const Id& id)
 {
-    const Owner now{static_cast<uint8_t>(MyDatabaseId - first_database),
+    const Owner now{static_cast<uint8_t>(my_database()),
                     static_cast<uint8_t>(id.layout), static_cast<uint32_t>(lives.size() - 1),
                     id.transaction, wall_clock(here())};
     Owner* before = owners.add(id.raw, now);

@@ -111,6 +111,12 @@ void mistake_begins(int database, bool relied)
     extended[database] = extended[database] || relied;
 }
 
+void mistake_is_dropped(int database)
+{
+    const bool repairs = std::any_of(under_way, under_way + most_databases, [](int n) { return n > 0; });
+    extended[database] = extended[database] && repairs; // one that began before finds it there
+}
+
 bool erred(int database)
 {
     return raised_or_extended[database];

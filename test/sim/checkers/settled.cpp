@@ -107,9 +107,20 @@ void settled_life_begins()
     }
 }
 
+void settled_is_dropped(int database)
+{
+    std::fill(best[database], best[database] + layout_count, BestMark{});
+    std::fill(highest[database], highest[database] + layout_count, Highest{});
+    for (auto& ids : unsettled) {
+        for (auto at = ids.begin(); at != ids.end();) {
+            at = at->second.database == database ? ids.erase(at) : std::next(at);
+        }
+    }
+}
+
 void settled_drawn(const Id& id)
 {
-    const int database = static_cast<int>(MyDatabaseId - first_database);
+    const int database = my_database();
     if (!flakeid::can_settle(id.generator.layout)) {
         return;
     }

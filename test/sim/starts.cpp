@@ -1,0 +1,156 @@
+#include "starts.hpp"
+
+#include "clocks.hpp"
+#include "durable/durable.hpp"
+#include "sessions.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+namespace {
+
+Reached layout_changed('L', "a layout changed over a restart");
+
+Server& server()
+{
+    return servers[world.server];
+}
+
+// True when a row counts fewer set-backs than it did.
+bool counts_fewer(const Directory& directory, const Directory& before)
+{
+    auto count = [](const Directory& of, int database) {
+        const flakeid::Durable durable = durable_of(current_file(of.databases[database]));
+        return stamp_back(flakeid::stamp_of_number(durable.stamped.stamp[flakeid::back_horizon]));
+    };
+    for (int i = 0; i < most_databases; i++) {
+        if (count(directory, i) < count(before, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// An administrator does that, perhaps another one something else meanwhile. They try again where a
+// disk fails.
+void administer(Server& s, const char* name, void (*body)(), void (*beside)() = nullptr)
+{
+    const int failing_writes = s.failing_writes;
+    s.failing_writes = 0;
+    const Process* processes[] = {&spawn(s, name, body, s.image, true_us), nullptr};
+    if (beside != nullptr) {
+        processes[1] = &spawn(s, "looks", beside, s.image, true_us + chance.below(ms));
+    }
+    for (const Process* process : processes) {
+        while (process != nullptr && process->alive && run_somebody(true_us + minute)) {
+        }
+    }
+    s.failing_writes = failing_writes;
+}
+
+// A start writes the control file, in place.
+void touch_control_file(Server& s, Directory& directory)
+{
+    DiskFile& file = directory.files["global/pg_control"];
+    directory.checkpoint++;
+    file.bytes = file.flushed = std::to_string(s.life) + " " +
+                                std::to_string(directory.checkpoint) + " " +
+                                std::to_string(directory.timeline);
+    file.modified = file.changed = wall_clock(s);
+}
+
+} // namespace
+
+bool knows_reach(const flakeid::Stamped& said)
+{
+    return world.other_role != role_of_8_s || said.reach_us >= world.max_ahead;
+}
+
+bool rows_know_reach(const Directory& directory)
+{
+    return std::all_of(directory.databases, directory.databases + server().database_count,
+                       [](const DatabaseFiles& database) {
+                           return knows_reach(durable_of(current_file(database)).stamped);
+                       });
+}
+
+Directory fresh_directory(Server& s)
+{
+    Directory directory;
+    directory.system = mix(world.seed, 77);
+    make_file(s, directory, "PG_VERSION", "15\n");
+    make_file(s, directory, "global/pg_control", "new");
+    return directory;
+}
+
+Directory left_by_crash()
+{
+    Directory directory = crashed(server());
+    if (chance.one_in(2)) {
+        lose_power(directory);
+    }
+    return directory;
+}
+
+void start(Start how, Directory directory)
+{
+    Server& s = server();
+    put_clock_right();
+    const bool older_back = counts_fewer(directory, flushed(s));
+    stop_server(s);
+    true_us += chance.below(300 * ms);
+    s.clock.still_at = -1;
+    if (world.has('K') && chance.one_in(3)) {
+        set_back(chance.below(4 * second));
+    }
+    if (took_a_place(how) && behind() > 2900 * ms) {
+        s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
+    }
+    touch_control_file(s, directory);
+    if (how != Start::crash && how != Start::fast) {
+        directory.prepared.clear(); // somebody has rolled them back
+    }
+    for (size_t i = 0; i < transactions.size(); i++) {
+        const bool waits =
+            std::any_of(directory.prepared.begin(), directory.prepared.end(),
+                        [&](const Prepared& p) { return p.transaction == static_cast<int>(i); });
+        Transaction& transaction = transactions[i];
+        transaction.ended = transaction.ended || (transaction.prepared && !waits);
+    }
+    life_begins(how, behind(), older_back);
+    for (int i = 0; i < s.database_count; i++) {
+        const bool may_change = world.chosen.find_first_of("Leb") != std::string::npos;
+        if (lives.size() == 1 || (may_change && chance.one_in(4))) {
+            choose_layout(s, i);
+            if (lives.size() > 1) {
+                layout_changed();
+            }
+        }
+    }
+    start_server(s, directory);
+    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted, 6 restored), clock %lld us "
+         "behind",
+         static_cast<int64_t>(how), behind());
+    if (how == Start::restored) {
+        for (database_at_hand = s.database_count - 1; database_at_hand > 0; database_at_hand--) {
+            if (chance.one_in(3)) {
+                administer(s, "CREATE EXTENSION", make_extension_anew);
+                database_is_dropped(database_at_hand);
+            } else {
+                administer(s, "pg_restore", restore_dump);
+            }
+        }
+        administer(s, "pg_restore", restore_dump, look_at_status);
+    }
+    if (how == Start::promoted && world.has('V') && !world.has('Q') && chance.one_in(4)) {
+        database_at_hand = 0;
+        administer(s, "DROP and CREATE EXTENSION", make_extension_anew);
+    }
+    begin_sessions(s, chance.one_in(2) ? 0 : 20 * ms);
+    if (chance.one_in(2)) {
+        tell_everyone(s);
+    }
+}
+
+} // namespace sim

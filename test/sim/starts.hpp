@@ -1,0 +1,21 @@
+// How a server of the world starts, and from what.
+#pragma once
+
+#include "checkers.hpp"
+#include "world.hpp"
+
+namespace sim {
+
+// guarantees.md: where only a role has a larger max_ahead, another server has to be told of it.
+bool knows_reach(const flakeid::Stamped& said);
+bool rows_know_reach(const Directory& directory);
+
+// As initdb makes it.
+Directory fresh_directory(Server& server);
+// What is left when all processes are killed, or the machine stops.
+Directory left_by_crash();
+
+// The server of the world stops, if it is up, and starts from there.
+void start(Start how, Directory directory);
+
+} // namespace sim
