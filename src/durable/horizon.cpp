@@ -26,7 +26,7 @@ Stamp known_stamp(Horizon* horizon, int kind)
 }
 
 // The next extension comes a second later.
-void is_extended(Horizon* horizon, int kind)
+void remember_extension(Horizon* horizon, int kind)
 {
     raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
 }
@@ -152,7 +152,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             Assert(stamp >= known[kind] && stamp >= stamp_of_number(before.stamped.stamp[kind]));
             take_stamp(&durable.stamped, kind, stamp);
             if (loaded && durable.stamped.stamp[kind] > before.stamped.stamp[kind]) {
-                is_extended(horizon, kind); // now, and again when it is flushed
+                remember_extension(horizon, kind); // now, and again when it is flushed
             }
         }
         if (loaded || before.lost != 0) {
@@ -167,7 +167,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const auto stamp = stamp_of_number(made.durable.stamped.stamp[kind]);
             if (stamp > kept_stamp(horizon, kind)) {
-                is_extended(horizon, kind);
+                remember_extension(horizon, kind);
                 raise_stamp(&horizon->kept[kind], stamp);
             }
         }

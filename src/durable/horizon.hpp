@@ -9,13 +9,13 @@
 // which holds for all databases.
 //
 // Locking: AddinShmemInitLock is held to take an entry, to publish bounds, beside repairs of other
-// databases, and to publish what was loaded, beside whoever raises the floors of all. Whoever alters the row holds the lock of its page (durable.hpp), which orders
-// those who extend. No lock: all of Horizon but `database` is atomic. What is published moves
-// `version` last, and a draw goes by numbers that it read while `version` stood still. A raise
-// moves `least_us` before `floor`, which are read in the other order: no draw goes by a floor that
-// is raised and a moment that is not, which look like a clock that was set back. Rejected: look at
-// `bound` alone, and let every raise move it. After a repair it may come back to a number that a
-// session remembers.
+// databases, and to publish what was loaded, beside whoever raises the floors of all. Whoever
+// alters the row holds the lock of its page (durable.hpp), which orders those who extend. No lock:
+// all of Horizon but `database` is atomic. What is published moves `version` last, and a draw goes
+// by numbers that it read while `version` stood still. A raise moves `least_us` before `floor`,
+// which are read in the other order: no draw goes by a floor that is raised and a moment that is
+// not, which look like a clock that was set back. Rejected: look at `bound` alone, and let every
+// raise move it. After a repair it may come back to a number that a session remembers.
 //
 // What a crash leaves of an extension, wherever it comes:
 //   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.

@@ -14,6 +14,7 @@
 namespace sim {
 
 const Directory* dumped;
+bool restored_elsewhere;
 int database_at_hand;
 
 namespace {
@@ -177,7 +178,8 @@ void restore_dump()
     const flakeid::Durable dump = durable_of(current_file(dumped->databases[database_at_hand]));
     const flakeid::Origin here = flakeid::server_origin(false);
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
-    if (!flakeid::same_origin(here, dump.origin)) { // its server has the same configuration
+    restored_elsewhere = !flakeid::same_origin(here, dump.origin);
+    if (restored_elsewhere) { // its server has the same configuration
         flakeid::horizon_restore_elsewhere(
             std::max(dump.stamped.reach_us, flakeid::server_known_reach_us()));
     }

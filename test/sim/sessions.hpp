@@ -64,6 +64,7 @@ extern int database_at_hand;
 void make_extension_anew();
 void look_at_status();
 extern const Directory* dumped; // what pg_restore restores
+extern bool restored_elsewhere; // of another server
 void restore_dump();
 // The transaction ends; it ended in an error.
 void raise_ends(bool committed);

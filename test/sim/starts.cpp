@@ -32,9 +32,20 @@ bool counts_fewer(const Directory& directory, const Directory& before)
     return false;
 }
 
-// An administrator does that, perhaps another one something else meanwhile. They try again where a
-// disk fails.
-void administer(Server& s, const char* name, void (*body)(), void (*beside)() = nullptr)
+// A start writes the control file, in place.
+void touch_control_file(Server& s, Directory& directory)
+{
+    DiskFile& file = directory.files["global/pg_control"];
+    directory.checkpoint++;
+    file.bytes = file.flushed = std::to_string(s.life) + " " +
+                                std::to_string(directory.checkpoint) + " " +
+                                std::to_string(directory.timeline);
+    file.modified = file.changed = wall_clock(s);
+}
+
+} // namespace
+
+void administer(Server& s, const char* name, void (*body)(), void (*beside)())
 {
     const int failing_writes = s.failing_writes;
     s.failing_writes = 0;
@@ -48,19 +59,6 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)() = 
     }
     s.failing_writes = failing_writes;
 }
-
-// A start writes the control file, in place.
-void touch_control_file(Server& s, Directory& directory)
-{
-    DiskFile& file = directory.files["global/pg_control"];
-    directory.checkpoint++;
-    file.bytes = file.flushed = std::to_string(s.life) + " " +
-                                std::to_string(directory.checkpoint) + " " +
-                                std::to_string(directory.timeline);
-    file.modified = file.changed = wall_clock(s);
-}
-
-} // namespace
 
 bool knows_reach(const flakeid::Stamped& said)
 {

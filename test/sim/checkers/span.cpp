@@ -45,9 +45,11 @@ void nodes_in_step(const Id& id)
     const std::pair counted{word_back(g.shape, id.word), us};
     auto& first = of.first.try_emplace(MyDatabaseId, counted).first->second;
     first = std::min(first, counted);
-    // A raise lets nodes begin later than they ended, as does a file of the state that says more
-    // than is known, reserved ids may still come, and named layouts may be in the way of a node.
-    if (is_span(g) && world.chosen.find_first_of("rfAHVJ") == std::string::npos) {
+    // A raise lets nodes begin later than they ended, as do a file of the state that says more than
+    // is known and a restore beside others, reserved ids may still come, and named layouts may be in
+    // the way of a node.
+    if (is_span(g) && world.chosen.find_first_of("rfAHVJ") == std::string::npos &&
+        !(world.has('d') && world.has('M'))) {
         // What several layouts that count set-backs begin after, whatever the node.
         const int64_t least = word_start_us(
             g, word_of(g.shape, 0, clamp_tick(g.shape, tick_number(g.limits.least)), 0));
