@@ -109,17 +109,20 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
         pg_atomic_write_u64(&relied, static_cast<uint64_t>(stamp));
     }
     server_repair(right_us, relied_by_others);
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside whoever raises all floors
+    const Floors floors = server_floors();
     pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        const auto stamp = static_cast<uint64_t>(made.durable.stamped.stamp[kind]);
-        const uint64_t begun = pg_atomic_read_u64(&horizon->begun[kind]);
-        pg_atomic_write_u64(&horizon->begun[kind], std::min(stamp, begun));
-        for (pg_atomic_uint64* number :
-             {&horizon->floor[kind], &horizon->kept[kind], &horizon->bound[kind]}) {
-            pg_atomic_write_u64(number, stamp);
-        }
+        const Stamp stamp = stamp_of_number(made.durable.stamped.stamp[kind]);
+        const Stamp begun = std::min(stamp, begun_after(horizon, kind));
+        pg_atomic_write_u64(&horizon->begun[kind], static_cast<uint64_t>(begun));
+        pg_atomic_write_u64(&horizon->kept[kind], static_cast<uint64_t>(stamp));
+        pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(stamp));
+        const Stamp floor = std::max(stamp, floors.stamp[kind]);
+        pg_atomic_write_u64(&horizon->floor[kind], static_cast<uint64_t>(floor));
     }
     horizon_moved(horizon);
+    LWLockRelease(AddinShmemInitLock);
     pg_atomic_write_u32(&horizon->file, durable_file(made.page));
     durable_close(made.page, AccessExclusiveLock);
     tell_of_rest(right_us, now_us);

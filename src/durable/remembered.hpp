@@ -33,6 +33,11 @@ inline uint64_t number_of(int64_t value)
     return static_cast<uint64_t>(value);
 }
 
+inline void set(pg_atomic_uint64* number, int64_t value)
+{
+    pg_atomic_write_u64(number, number_of(value));
+}
+
 inline int64_t read(pg_atomic_uint64* number)
 {
     return static_cast<int64_t>(pg_atomic_read_u64(number));

@@ -59,14 +59,8 @@ int64_t new_life()
     return static_cast<int64_t>(life >> 1 | 1);
 }
 
-// Where several sessions load at once, the first one counts: nobody writes the file before
-// everything is published.
-void first_counts(pg_atomic_uint64* number, uint64_t value)
-{
-    uint64_t unloaded = 0;
-    pg_atomic_compare_exchange_u64(number, &unloaded, value);
-}
-
+// Where several sessions load at once, the first one counts: what another one has read may be from
+// before a repair.
 void load(ServerHorizon* server, bool used)
 {
     Record records[record_count];
@@ -83,31 +77,37 @@ void load(ServerHorizon* server, bool used)
     const int64_t reach_us = std::max(configured_max_ahead_us(), found.body.stamped.reach_us);
     const int64_t apart = found.own || fresh ? 0 : apart_us(now_us, reach_us);
     const Floors floors = floors_at_start(found.body.stamped, apart);
-    static_assert(horizon_kinds == 2, "Remembered has both");
-    first_counts(&server->life, number_of(found.own ? found.body.origin.life : new_life()));
-    first_counts(&server->timeline, number_of(GetWALInsertionTimeLine()));
-    first_counts(&server->adopted_us, number_of(found.own ? found.body.adopted_us : now_us));
-    first_counts(&server->records.era, found.own ? found.era : found.era + 1);
-    first_counts(&server->spared_until_us, apart == 0 ? 0 : number_of(apart + extension_us));
-    first_counts(&server->counter, number_of(found.body.counter));
-    Stamped stamped = found.body.stamped;
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        first_counts(&server->floor[kind], static_cast<uint64_t>(floors.stamp[kind]));
-        if (apart != 0) {
-            take_stamp(&stamped, kind, floors.stamp[kind]);
-        }
-    }
-    if (found.own) {
-        raise(&server->flushed, stamped);
-        pg_atomic_fetch_or_u32(&server->records.fresh, (1u << record_count) - 1);
-    }
-    stamped.least_us = floors.least_us;
-    stamped.reach_us = reach_us;
-    raise(&server->next, stamped);
-    pg_write_barrier();
-    uint32_t unloaded = 0;
+    const int64_t timeline = GetWALInsertionTimeLine();
+    const int64_t life = found.own ? found.body.origin.life : new_life();
     const bool known = result == 0 || missing;
-    if (pg_atomic_compare_exchange_u32(&server->loaded, &unloaded, 1) && apart != 0 && known) {
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+    const bool first = pg_atomic_read_u32(&server->loaded) == 0;
+    if (first) {
+        set(&server->life, life);
+        set(&server->timeline, timeline);
+        set(&server->adopted_us, found.own ? found.body.adopted_us : now_us);
+        pg_atomic_write_u64(&server->records.era, found.own ? found.era : found.era + 1);
+        set(&server->spared_until_us, apart == 0 ? 0 : apart + extension_us);
+        set(&server->counter, found.body.counter);
+        Stamped stamped = found.body.stamped;
+        for (int kind = 0; kind < horizon_kinds; kind++) {
+            set(&server->floor[kind], stamp_number(floors.stamp[kind]));
+            if (apart != 0) {
+                take_stamp(&stamped, kind, floors.stamp[kind]);
+            }
+        }
+        if (found.own) {
+            raise(&server->flushed, stamped);
+            pg_atomic_write_u32(&server->records.fresh, (1u << record_count) - 1);
+        }
+        stamped.least_us = floors.least_us;
+        stamped.reach_us = reach_us;
+        raise(&server->next, stamped);
+        pg_write_barrier();
+        pg_atomic_write_u32(&server->loaded, 1);
+    }
+    LWLockRelease(AddinShmemInitLock);
+    if (first && apart != 0 && known) {
         tell_of_copy(found, missing);
     }
 }
@@ -369,8 +369,12 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
         lower(&numbers->latest_us, least.latest_us);
         lower(&numbers->least_us, least.least_us);
     };
+    // One that was raised since for a take-over is right.
+    const int64_t furthest = furthest_us(server, wall_us());
     for (pg_atomic_uint64& floor : server->floor) {
-        lower(&floor, 0);
+        if (stamp_us(Stamp{pg_atomic_read_u64(&floor)}) > furthest) {
+            lower(&floor, 0);
+        }
     }
     lower_all(&server->flushed, {});
     pg_memory_barrier();

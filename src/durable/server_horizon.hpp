@@ -6,10 +6,10 @@
 // publishes a bound above it. So a restart needs nothing but the file, and each database's row is
 // for what the file cannot tell: a promotion, a dump, an upgrade, a file that was lost.
 //
-// Locking: all of ServerHorizon is atomic. AddinShmemInitLock is held to publish what was written,
-// and to lower the numbers, so that neither comes into the middle of the other. Whoever needs the
-// file further writes it, at most once a second; others find it far enough meanwhile, and nobody
-// waits for him who writes.
+// Locking: all of ServerHorizon is atomic. AddinShmemInitLock is held to publish what was loaded or
+// written, and to lower the numbers, so that none comes into the middle of another. Whoever needs
+// the file further writes it, at most once a second; others find it far enough meanwhile, and
+// nobody waits for him who writes.
 // Rejected: one writer under a lock. It would wait for the disk while it holds the lock, and
 // whoever stops in it, with SIGSTOP or in a frozen machine, would stop all databases.
 #pragma once

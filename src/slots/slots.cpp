@@ -82,15 +82,16 @@ bool gives_way(const Slot& other, const SlotWanted& wanted)
            wanted.layout->back_bits == 0 && other.key.epoch_us == wanted.layout->epoch_us;
 }
 
-// The first slot that can make ids of `bits` too and does not give way, or nullptr.
+// The first slot that can make ids of `bits` too and does not give way, or nullptr. One that has
+// yielded to another slot made some.
 Slot* in_the_way(SlotTable& table, const SlotKey& key, const IdBits& bits, const SlotWanted& wanted)
 {
     Assert(LWLockHeldByMe(AddinShmemInitLock));
     const uint32_t taken = pg_atomic_read_u32(&table.count);
     for (uint32_t i = 0; i < taken; i++) {
         Slot& other = table.slots[i];
-        if (!other.yielded && !same_key(other.key, key) &&
-            can_overlap(bits_of_key(other.key), bits) && !gives_way(other, wanted)) {
+        if (!same_key(other.key, key) && can_overlap(bits_of_key(other.key), bits) &&
+            !gives_way(other, wanted)) {
             return &other;
         }
     }
@@ -98,7 +99,7 @@ Slot* in_the_way(SlotTable& table, const SlotKey& key, const IdBits& bits, const
 }
 
 // Closes every slot that gives way, so that a swap in flight fails. Returns the last word of
-// `shape` in the last tick that one was issued in.
+// `shape` in the last tick that one was issued in, those included that were closed for other nodes.
 Word close_others(SlotTable& table, const SlotKey& key, const IdBits& bits, const WordShape& shape)
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
@@ -106,8 +107,7 @@ Word close_others(SlotTable& table, const SlotKey& key, const IdBits& bits, cons
     const uint32_t taken = pg_atomic_read_u32(&table.count);
     for (uint32_t i = 0; i < taken; i++) {
         Slot& other = table.slots[i];
-        if (other.yielded || same_key(other.key, key) ||
-            !can_overlap(bits_of_key(other.key), bits)) {
+        if (same_key(other.key, key) || !can_overlap(bits_of_key(other.key), bits)) {
             continue;
         }
         other.yielded = true;

@@ -49,12 +49,15 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
 {
     const int failing_writes = s.failing_writes;
     s.failing_writes = 0;
-    const Process* processes[] = {&spawn(s, name, body, s.image, true_us), nullptr};
+    Process* processes[] = {&spawn(s, name, body, s.image, true_us), nullptr};
     if (beside != nullptr) {
         processes[1] = &spawn(s, "looks", beside, s.image, true_us + chance.below(ms));
     }
     for (const Process* process : processes) {
         while (process != nullptr && process->alive && run_somebody(true_us + minute)) {
+            if (processes[1] != nullptr && processes[1]->alive && chance.one_in(20)) {
+                processes[1]->stopped_until = true_us + chance.below(20 * ms);
+            }
         }
     }
     s.failing_writes = failing_writes;

@@ -246,11 +246,11 @@ void step_drop_database()
     const Directory dump = copies.empty() ? Directory{} : some_copy();
     const bool restores = !copies.empty() && rows_know_reach(dump) && wrong_us == 0;
     const int64_t other_us = right_wall() + world.max_ahead;
+    const bool right = behind() < clock_may_lag; // as guarantees.md wants it
     dumped = &dump;
     restored_elsewhere = false;
     administer(s, restores ? "pg_restore" : "CREATE EXTENSION",
                restores ? restore_dump : make_extension_anew);
-    const bool right = behind() < clock_may_lag; // as guarantees.md wants it
     for (int i = 0; restored_elsewhere && right && i < s.database_count; i++) {
         horizon_is_raised(i, other_us);
     }

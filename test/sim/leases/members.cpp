@@ -298,7 +298,12 @@ void make_member(int number, bool any, int32_t node, int32_t further, bool prelo
 
 void set_clock(Server& server, int64_t ahead_us)
 {
-    members[server.number].clock_set_us = true_us;
+    Member& member = members[server.number];
+    member.clock_set_us = true_us;
+    if (!world.has('u')) { // a settled mark may have been answered by the clock as it was
+        member.begins_us =
+            std::max(member.begins_us, true_us + server.clock.offset + 10 * second);
+    }
     server.clock = Clock{};
     server.clock.offset = ahead_us;
     note_beginning(server, ahead_us);
