@@ -85,6 +85,7 @@ void poll(bool on_errand, bool (*nobody_else_works)())
     const bool alone = my_ids == 0 && nobody_else_works();
     const uint64_t ended_before = here().ended_xids;
     const bool were_kept = marks_answered;
+    const BestMark before = best_mark(my_database(), my_layout);
     snapshot_will_be_taken();
     const SnapshotData& snapshot = take_snapshot();
     const bool long_one = world.has('v') && !on_errand;
@@ -95,7 +96,6 @@ void poll(bool on_errand, bool (*nobody_else_works)())
     }
     do { // a transaction that is REPEATABLE READ may ask again
         nodes_are_skipped(my_layout);
-        const BestMark before = best_mark(my_database(), my_layout);
         if (!lives.back().polled && here().ended_xids > 0) {
             was_late();
         }
