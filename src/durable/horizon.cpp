@@ -3,6 +3,7 @@
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
 #include "durable/durable.hpp"
+#include "durable/remembered.hpp"
 #include "durable/server_horizon.hpp"
 #include "server/messages.hpp"
 #include "server/shared.hpp"
@@ -31,16 +32,10 @@ void remember_extension(Horizon* horizon, int kind)
     raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
 }
 
-bool is_loaded(Horizon* horizon)
-{
-    return published_bound(horizon, back_horizon) != no_stamp;
-}
-
 enum class Loaded { yes, replacing, lost };
 
-// Loads the horizon after a start. Where several sessions do this at once, the first one counts: it
-// extends the horizon only after its floor is published, so that no other one mistakes that
-// extension for the floor.
+// Loads the horizon after a start. Where several sessions do this at once, the first one counts:
+// what another one has read may be an extension, which is no floor.
 Loaded load(Horizon* horizon)
 {
     if (is_loaded(horizon)) {
@@ -58,22 +53,19 @@ Loaded load(Horizon* horizon)
         server_learn_reach(kept.reach_us);
         Assert(durable_is_flushed(page));
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside whoever raises all floors
-        const Floors floors = later(server_floors(), floors_at_start(kept, apart));
-        pg_atomic_write_u32(&horizon->file, durable_file(page));
-        pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(kept.nodes));
-        raise_to(&horizon->least_us, static_cast<uint64_t>(floors.least_us));
-        for (int kind = 0; kind < horizon_kinds; kind++) {
-            raise_stamp(&horizon->kept[kind], stamp_of_number(kept.stamp[kind]));
-            uint64_t unloaded = 0;
-            pg_atomic_compare_exchange_u64(&horizon->floor[kind], &unloaded,
-                                           static_cast<uint64_t>(floors.stamp[kind]));
-            uint64_t begun = 0;
-            const Stamp begins = std::max(stamp_of_number(kept.stamp[kind]), least_stamp);
-            pg_atomic_compare_exchange_u64(&horizon->begun[kind], &begun,
-                                           static_cast<uint64_t>(begins));
-            uint64_t bound = 0;
-            pg_atomic_compare_exchange_u64(&horizon->bound[kind], &bound,
-                                           pg_atomic_read_u64(&horizon->floor[kind]));
+        if (!is_loaded(horizon)) {
+            const Floors floors = later(server_floors(), floors_at_start(kept, apart));
+            pg_atomic_write_u32(&horizon->file, durable_file(page));
+            set(&horizon->nodes, kept.nodes);
+            set(&horizon->least_us, floors.least_us);
+            for (int kind = 0; kind < horizon_kinds; kind++) {
+                const Stamp floor = floors.stamp[kind];
+                const Stamp stamp = stamp_of_number(kept.stamp[kind]);
+                set(&horizon->kept[kind], stamp_number(stamp));
+                set(&horizon->floor[kind], stamp_number(floor));
+                set(&horizon->begun[kind], stamp_number(std::max(stamp, least_stamp)));
+                raise_stamp(&horizon->bound[kind], floor); // that of back last, see is_loaded()
+            }
         }
         LWLockRelease(AddinShmemInitLock);
     }

@@ -73,6 +73,11 @@ inline Stamp published_floor(Horizon* horizon, int kind)
     return Stamp{pg_atomic_read_u64(&horizon->floor[kind])};
 }
 
+inline bool is_loaded(Horizon* horizon)
+{
+    return published_bound(horizon, back_horizon) != no_stamp;
+}
+
 // Forgets how far databases have relied on the file of the server that were dropped since.
 void forget_dropped();
 

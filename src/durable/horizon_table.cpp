@@ -94,13 +94,13 @@ void raise_all_floors(int64_t us)
     const uint32_t count = pg_atomic_read_u32(&table->count);
     for (uint32_t i = 0; i < count; i++) {
         Horizon& horizon = table->entries[i];
+        if (!is_loaded(&horizon)) {
+            continue; // whoever loads it takes the floor of the server
+        }
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const Stamp begins =
                 std::max(published_bound(&horizon, kind), published_floor(&horizon, kind));
-            if (begins != no_stamp) { // whoever loads it takes the floor of the server
-                raise_to(&horizon.floor[kind],
-                         static_cast<uint64_t>(stamp_of(stamp_back(begins), us)));
-            }
+            raise_to(&horizon.floor[kind], static_cast<uint64_t>(stamp_of(stamp_back(begins), us)));
         }
         horizon_moved(&horizon);
     }

@@ -282,7 +282,7 @@ void server_counted_by(int64_t counter)
     const Stamp floor{pg_atomic_read_u64(&server->floor[plain_horizon])};
     raise_to(&server->next.least_us, number_of(stamp_us(floor)));
     const bool first = pg_atomic_exchange_u32(&server->counted, 1) == 0;
-    pg_atomic_write_u64(&server->counter, number_of(first ? counter : several_counters));
+    set(&server->counter, first ? counter : several_counters);
 }
 
 int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us)
@@ -357,6 +357,8 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
 {
     ServerHorizon* server = loaded();
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+    // A restore may have raised a floor since the caller asked.
+    right_us = std::max(right_us, server_right(wall_us()).latest_us);
     const Stamp back = stamp_of_number(read(&server->next.stamp[back_horizon]));
     const auto lower = [&](pg_atomic_uint64* number, int64_t least) {
         const Stamp stamp = repaired_stamp(Stamp{pg_atomic_read_u64(number)}, right_us);
@@ -369,12 +371,8 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
         lower(&numbers->latest_us, least.latest_us);
         lower(&numbers->least_us, least.least_us);
     };
-    // One that was raised since for a take-over is right.
-    const int64_t furthest = furthest_us(server, wall_us());
     for (pg_atomic_uint64& floor : server->floor) {
-        if (stamp_us(Stamp{pg_atomic_read_u64(&floor)}) > furthest) {
-            lower(&floor, 0);
-        }
+        lower(&floor, 0);
     }
     lower_all(&server->flushed, {});
     pg_memory_barrier();

@@ -20,11 +20,6 @@ Reached clock_accepted('w', "a clock that leapt by days was accepted");
 
 constexpr int64_t leap_of_days = 48 * 60 * minute; // more than flakeid.max_leap
 
-Server& server()
-{
-    return servers[world.server];
-}
-
 void accept_clock()
 {
     become_backend(most_backends - 1, 0, {});

@@ -57,9 +57,9 @@ void prepare(uint64_t seed, const char* letters)
         take_copy();
     }
     if (chance.one_in(2)) {
-        everyone_draws(servers[world.server], second, Fails::may);
+        everyone_draws(server(), second, Fails::may);
     }
-    tell_everyone(servers[world.server]);
+    tell_everyone(server());
 }
 
 // Does the work; returns after how many yields it was done.

@@ -552,7 +552,7 @@ bool leave_database(int database)
         }
     }
     const int64_t until = true_us + minute;
-    while (true_us < until && !servers[world.server].panicked && somebody_is() && run_somebody(until)) {
+    while (true_us < until && !server().panicked && somebody_is() && run_somebody(until)) {
     }
     return !somebody_is();
 }
@@ -566,8 +566,7 @@ Process* busy_session(Server& server, int number)
 
 void cancel_somebody()
 {
-    Server& server = servers[world.server];
-    Process* process = busy_session(server, static_cast<int>(chance.below(world.session_count)));
+    Process* process = busy_session(server(), static_cast<int>(chance.below(world.session_count)));
     if (process != nullptr && chance.one_in(4)) {
         was_terminated();
         note("session %lld is terminated", process->number);

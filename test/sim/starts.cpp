@@ -12,11 +12,6 @@ namespace {
 
 Reached layout_changed('L', "a layout changed over a restart");
 
-Server& server()
-{
-    return servers[world.server];
-}
-
 // True when a row counts fewer set-backs than it did.
 bool counts_fewer(const Directory& directory, const Directory& before)
 {

@@ -56,11 +56,6 @@ const std::vector<Feature> features = {
 
 namespace {
 
-Server& server()
-{
-    return servers[world.server];
-}
-
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
     "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",

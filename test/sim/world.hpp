@@ -31,6 +31,11 @@ struct World {
 };
 extern World world;
 
+inline Server& server()
+{
+    return servers[world.server];
+}
+
 // Chooses what the seed, or `letters` and `sessions`, says, and lets the first server start.
 void make_world(uint64_t seed, const char* letters, int sessions = 0);
 

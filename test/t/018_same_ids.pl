@@ -85,6 +85,16 @@ my $last = shell("sort -n '$dir/names' | tail -1") >> 22;
 cmp_ok(shell("cat @drawn | sort -n | head -1") >> 22, '>', $last, 'they begin after the last tick of those');
 is(refusal($node, q{SELECT flake_next('tsid')}, database => 'names'), '', 'other layouts of such calls go on');
 
+# One that was closed has made its ids all the same: what cannot begin after them is refused, though it has nothing in common with
+# the layout that closed it.
+my $month_later = 'time:41:1ms node:10 sequence:12 epoch=2010-12-01';
+$node->restart;
+$node->safe_psql('names', "SELECT flake_next('$wide')");
+is(refusal($node, 'SET flakeid.node = 1; SELECT flake_next()', database => 'other'), '', 'a configured layout closes it');
+like(refusal($node, "SET flakeid.layout = '$month_later'; SELECT flake_next()", database => 'other'),
+	qr/^55000: layout "\Q$month_later\E" on node 0 can make the same ids as layout "\Q$wide\E" on node 0\n/, 'a closed one stays in the way');
+is(refusal($node, 'SET flakeid.node = 2; SELECT flake_next()', database => 'other'), '', 'but not of another node of what closed it');
+
 # With a back field ticks come again: nothing gives way.
 $node->restart;
 $node->safe_psql('names', q{SELECT flake_next('snowflake')});

@@ -27,6 +27,16 @@ struct Highest {
 Highest highest[most_databases][layout_count]; // that was ever drawn
 bool must_pass;
 
+template <typename Gone>
+void forget_unsettled(Gone gone)
+{
+    for (auto& ids : unsettled) {
+        for (auto at = ids.begin(); at != ids.end();) {
+            at = gone(at->second) ? ids.erase(at) : std::next(at);
+        }
+    }
+}
+
 // A count of set-backs stands above the time in such ids. A copy or a standby that does not know of
 // a set-back yet goes on with a lower count: what it makes lies below marks from after the
 // set-back, and nothing can tell it. doc/polling.md says that such a mark ends there.
@@ -90,32 +100,24 @@ void settled_begins()
     must_pass = false;
     settled_life_begins();
     for (int i = 0; i < most_databases; i++) {
-        std::fill(best[i], best[i] + layout_count, BestMark{});
-        std::fill(highest[i], highest[i] + layout_count, Highest{});
+        settled_is_dropped(i);
     }
 }
 
 void settled_life_begins()
 {
-    for (auto& ids : unsettled) {
-        for (auto at = ids.begin(); at != ids.end();) {
-            const auto number = static_cast<size_t>(at->second.transaction);
-            const bool waits = number < transactions.size() && transactions[number].prepared &&
-                               !transactions[number].ended;
-            at = waits ? std::next(at) : ids.erase(at);
-        }
-    }
+    forget_unsettled([](const Drawn& drawn) {
+        const auto number = static_cast<size_t>(drawn.transaction);
+        return number >= transactions.size() || !transactions[number].prepared ||
+               transactions[number].ended;
+    });
 }
 
 void settled_is_dropped(int database)
 {
     std::fill(best[database], best[database] + layout_count, BestMark{});
     std::fill(highest[database], highest[database] + layout_count, Highest{});
-    for (auto& ids : unsettled) {
-        for (auto at = ids.begin(); at != ids.end();) {
-            at = at->second.database == database ? ids.erase(at) : std::next(at);
-        }
-    }
+    forget_unsettled([&](const Drawn& drawn) { return drawn.database == database; });
 }
 
 void settled_drawn(const Id& id)
