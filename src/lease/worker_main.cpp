@@ -59,6 +59,12 @@ bool renewal_due(const Care& care, Steady now)
             renews_early(lease_settings.ttl_s * us_per_s, wait_us));
 }
 
+// Sessions that wait wake the lease worker all the time.
+bool backs_off(const Care& care, Steady now)
+{
+    return care.attempts.backoff_us != 0 && now < care.attempts.due;
+}
+
 // One look at a lease. Returns when the next is due.
 Steady attend(Lease* lease, Care& care)
 {
@@ -92,7 +98,7 @@ Steady attend(Lease* lease, Care& care)
         care.refused = false;
         care.attempts.due = steady_past;
         return steady_past;
-    } else if (lease_left_ahead(lease, wall_us()) && leave_node(lease)) {
+    } else if (!backs_off(care, now) && lease_left_ahead(lease, wall_us()) && leave_node(lease)) {
         care.words = lease_words(lease);
         care.refused = false;
         care.attempts.due = steady_past;

@@ -145,6 +145,8 @@ void as_wanted(const flakeid::Generator& generator, const flakeid::Draw& draw, f
 void nodes_in_step(const Id& id);
 void nodes_are_skipped(int layout);
 void span_life_begins();
+// From now on in this life: a dump of another server lets all nodes begin later.
+void nodes_may_be_raised();
 
 // The row of a database was flushed.
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after);

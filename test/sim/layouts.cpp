@@ -56,14 +56,17 @@ int some_layout(Random& random)
 
 void choose_layout(Server& server, int database)
 {
-    const bool first = database == 0 && lives.size() == 1;
+    const bool first = lives.size() == 1;
+    const bool first_of_all = first && database == 0;
     int layout;
+    // Of several databases one alone may make ids, for as long as nothing starts again.
     do {
         layout = database > 0 && chance.one_in(3) ? layout_of_database[0] : some_layout(chance);
-    } while (first && ((world.has('Q') && !can_settle(layouts[layout].layout)) ||
-                       (world.has('v') && layouts[layout].feature == 'O') || // too few ids a second
-                       (world.has('e') && layouts[layout].feature != 'e') ||
-                       (world.has('b') && layouts[layout].feature != 'b')));
+    } while ((first && world.has('Q') && !can_settle(layouts[layout].layout)) ||
+             (first_of_all &&
+              ((world.has('v') && layouts[layout].feature == 'O') || // too few ids a second
+               (world.has('e') && layouts[layout].feature != 'e') ||
+               (world.has('b') && layouts[layout].feature != 'b'))));
     layout_of_database[database] = layout;
     server.of_database[database]["flakeid.layout"] = layouts[layout].text;
     note("layout of database %lld is %lld", database, layout);

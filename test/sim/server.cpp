@@ -263,6 +263,9 @@ void start_server(Server& server, const Directory& directory)
     server.panicked = false;
     server.life++;
     server.base = server.now = directory;
+    for (auto& [name, file] : server.now.files) {
+        file.unsure = file.other_date || file.torn;
+    }
     server.wal.clear();
     server.flushed = server.inserted;
     for (int i = 0; i < most_databases; i++) {

@@ -139,7 +139,9 @@ void start(Start how, Directory directory)
         }
         administer(s, "pg_restore", restore_dump, look_at_status);
     }
-    if (how == Start::promoted && world.has('V') && !world.has('Q') && chance.one_in(4)) {
+    // Only the row says what a role's own max_ahead was on the server that was replaced.
+    const bool known = world.other_role != role_of_8_s;
+    if (how == Start::promoted && world.has('V') && !world.has('Q') && known && chance.one_in(4)) {
         database_at_hand = 0;
         administer(s, "DROP and CREATE EXTENSION", make_extension_anew);
     }

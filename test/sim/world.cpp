@@ -244,6 +244,9 @@ void step_drop_database()
     const bool right = behind() < clock_may_lag; // as guarantees.md wants it
     dumped = &dump;
     restored_elsewhere = false;
+    if (restores) {
+        nodes_may_be_raised();
+    }
     administer(s, restores ? "pg_restore" : "CREATE EXTENSION",
                restores ? restore_dump : make_extension_anew);
     for (int i = 0; restored_elsewhere && right && i < s.database_count; i++) {

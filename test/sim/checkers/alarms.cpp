@@ -10,7 +10,7 @@ bool may_look_moved(const Server& server)
 {
     bool moved = ids_handed_out() == 0;
     for (const auto& [name, file] : server.now.files) {
-        moved = moved || file.other_date || file.torn;
+        moved = moved || file.other_date || file.unsure;
     }
     for (const Life& life : lives) {
         moved = moved || took_a_place(life.how);

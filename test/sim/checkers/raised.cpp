@@ -47,8 +47,9 @@ int64_t raised_to(int database)
 
 void past_raised(const Id& id)
 {
-    if (word_start_us(id.generator, id.word) <=
-        std::min(id.raised_before, raised[my_database()])) {
+    const int64_t us = std::min(id.raised_before, raised[my_database()]);
+    if (id.repairs_before == repairs_of(my_database()) &&
+        word_start_us(id.generator, id.word) <= us) {
         tell("id %llx of %.6f, raised to %.6f", static_cast<unsigned long long>(id.raw),
              static_cast<double>(word_start_us(id.generator, id.word)) / 1e6,
              static_cast<double>(id.raised_before) / 1e6);

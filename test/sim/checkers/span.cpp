@@ -22,12 +22,19 @@ struct Spent {
     std::map<uint32_t, int64_t> last; // of those of a node
 };
 Spent spent[layout_count];
+bool may_be_raised; // in this life
 
 } // namespace
 
 void span_life_begins()
 {
     std::fill(spent, spent + layout_count, Spent{});
+    may_be_raised = false;
+}
+
+void nodes_may_be_raised()
+{
+    may_be_raised = true;
 }
 
 void nodes_are_skipped(int layout)
@@ -45,11 +52,10 @@ void nodes_in_step(const Id& id)
     const std::pair counted{word_back(g.shape, id.word), us};
     auto& first = of.first.try_emplace(MyDatabaseId, counted).first->second;
     first = std::min(first, counted);
-    // A raise lets nodes begin later than they ended, as do a file of the state that says more than
-    // is known and a restore beside others, reserved ids may still come, and named layouts may be in
-    // the way of a node.
+    // A raise lets nodes begin later than they ended, as does a file of the state that says more than
+    // is known, reserved ids may still come, and named layouts may be in the way of a node.
     if (is_span(g) && world.chosen.find_first_of("rfAHVJ") == std::string::npos &&
-        !(world.has('d') && world.has('M'))) {
+        !may_be_raised) {
         // What several layouts that count set-backs begin after, whatever the node.
         const int64_t least = word_start_us(
             g, word_of(g.shape, 0, clamp_tick(g.shape, tick_number(g.limits.least)), 0));

@@ -1,6 +1,7 @@
 #include "leases/believed.hpp"
 
 #include "checker.hpp"
+#include "leases/faults.hpp"
 #include "leases/members.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ void check_believed(int64_t origin, const std::string& realm_id)
     Believed& before = believed[here().number];
     const Member& member = members[here().number];
     const bool kept = before.directory == member.directory && !member.torn && !member.moved &&
-                      !world.has('E') &&
+                      !world.has('E') && !faults.unheard &&
                       (!member.crashed || before.at_us < member.crashed_us - 5 * second ||
                        before.at_us > member.crashed_us);
     if (kept && origin < before.origin) {

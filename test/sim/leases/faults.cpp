@@ -103,7 +103,7 @@ void all_is_well()
     if (faults.named && host().database.tables.names.empty()) {
         add_name(); // the standby had not heard of it
     }
-    if (faults.forgotten && !faults.told) {
+    if (faults.unheard && !faults.told) {
         faults.told = true;
         tell(host(), Question::begin_rest);
         note("flakeid.lease_begin_rest()");
@@ -186,7 +186,11 @@ void step_copy()
         return;
     }
     copy_happened();
-    const Directory& source = from == to || chance.one_in(3) ? kept[from] : crashed(servers[from]);
+    const bool older = from == to || chance.one_in(3);
+    const Directory& source = older ? kept[from] : crashed(servers[from]);
+    if (to != from) {
+        marks_are_of(to, older ? -1 : from);
+    }
     const bool cloned = to != from && chance.one_in(3); // the whole disk
     Directory directory = cloned ? source
                           : chance.one_in(2)
@@ -368,6 +372,8 @@ void fail_over(bool stays)
     next.ahead_us = chance.between(-4 * second, 4 * second);
     faults.forgotten =
         faults.forgotten || (next.database.clock.origin == 0 && old.database.clock.origin != 0);
+    faults.unheard = faults.unheard || next.database.clock.origin != old.database.clock.origin ||
+                     old.database.clock.origin != old.database.here;
     if (stays) {
         faults.split = true;
         split_happened();

@@ -283,6 +283,7 @@ void statement_done(Host& host, int number)
                 note("the open transaction at host %lld ends", host.number);
                 Backend& visitor = host.backends.at(number);
                 end_transaction_of(host, visitor, false);
+                host.free_since = true_us;
                 leave(host, number);
             }
         });
@@ -582,13 +583,15 @@ int64_t rests_until(Host& host)
     return read.moment.rest_until_us;
 }
 
-int left_behind(const Host& host, int server)
+bool leaves_several(const Host& host, int server)
 {
-    int count = 0;
+    std::set<std::string> names;
     for (const auto& [number, backend] : host.backends) {
-        count += backend.server == server && backend.gone ? 1 : 0;
+        if (backend.server == server && backend.gone && !names.insert(backend.name).second) {
+            return true;
+        }
     }
-    return count;
+    return false;
 }
 
 } // namespace sim

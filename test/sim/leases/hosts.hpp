@@ -37,6 +37,7 @@ struct Host {
     int64_t comes_up_at = 0;
     int64_t slowest_flush_us = 3 * ms;
     int64_t standby_lost_until = 0; // commits wait for a synchronous one
+    int64_t free_since = 0;         // of the last transaction that somebody left open
     LeaseDatabase database;
     std::map<int, Backend> backends;
     // For its standby
@@ -74,7 +75,8 @@ void open_transaction(Host& host, const Question& question, int64_t for_us);
 // Until when it hands out nothing; 0: it does.
 int64_t rests_until(Host& host);
 
-// How many of a server's backends there wait though nobody waits for them.
-int left_behind(const Host& host, int server);
+// Tells whether several of a server's backends of one name wait there though nobody waits for them.
+// The name is another one where the server is: after its first id, or as a copy.
+bool leaves_several(const Host& host, int server);
 
 } // namespace sim

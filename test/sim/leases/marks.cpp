@@ -31,6 +31,11 @@ void marks_begin()
     std::fill(settled, settled + most_servers, Settled{});
 }
 
+void marks_are_of(int copy, int original)
+{
+    settled[copy].mark = original < 0 ? 0 : settled[original].mark;
+}
+
 void mark_sees_id(const flakeid::Generator& g, uint64_t raw, int64_t from_us)
 {
     Settled& marks = settled_here();

@@ -25,6 +25,7 @@ Reached id_drawn(0, "an id");
 Reached named_drawn('L', "an id of a layout that was named");
 Reached further_drawn('G', "an id of a further node of a span");
 Reached leased_drawn('r', "an id of a further node of a lease");
+Reached reserved_drawn('a', "a reserved id");
 
 namespace {
 
@@ -59,7 +60,11 @@ void draw_some()
                 lease_id_is_handed_out(g, d.word + i, began_us);
             }
         } else {
+            const bool reserved = g.cache.next != g.cache.end;
             const flakeid::Word word = next_word(g);
+            if (reserved && g.cache.next != g.cache.end) {
+                reserved_drawn();
+            }
             lease_id_is_handed_out(g, word, began_us);
         }
         id_drawn();
@@ -303,6 +308,10 @@ void set_clock(Server& server, int64_t ahead_us)
     if (!world.has('u')) { // a settled mark may have been answered by the clock as it was
         member.begins_us =
             std::max(member.begins_us, true_us + server.clock.offset + 10 * second);
+    }
+    if (server.configuration["flakeid.layout"].find(" back:") == std::string::npos) {
+        const int64_t passed_us = last_made_us(server.number) - true_epoch_us - ahead_us;
+        member.begins_us = std::max(member.begins_us, passed_us + 10 * second);
     }
     server.clock = Clock{};
     server.clock.offset = ahead_us;

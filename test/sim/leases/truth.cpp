@@ -63,6 +63,7 @@ struct Refused {
 std::map<std::pair<int, uint32_t>, Refused> refusals;
 
 constexpr int64_t unused_us = 3600 * second;
+constexpr int64_t longest_answer_us = 15 * second; // two addresses, and a question that waits
 
 // When a server was last given what it asked for.
 struct Answered {
@@ -118,7 +119,9 @@ void check_release(const Told& lease)
 {
     const bool ahead = lease.start_us > wall_clock(here()) + 5 * second;
     const bool ours = lease.answered_us > worker_began(here());
-    if (ours && !flakeid::worker_stopping && !lease.given_back && !world.has('K') && !ahead &&
+    // It may have ended by the clock as it was.
+    const bool set = world.has('K') || members[here().number].clock_set_us > true_us - second;
+    if (ours && !flakeid::worker_stopping && !lease.given_back && !set && !ahead &&
         lease.end_us > wall_clock(here()) && true_us - lease.used_us < unused_us - minute) {
         tell("node %u, until %.3f", lease.node, seconds_of(lease.end_us));
         broken("a lease is given back that is in use");
@@ -476,7 +479,7 @@ void look_at_status()
     for (const flakeid::LeaseReport& report : list) {
         const auto at = refusals.find({number, report.wanted});
         const bool for_long = at != refusals.end() && at->second.life == here().life &&
-                              at->second.last_us - at->second.first_us > 5 * second &&
+                              at->second.last_us - at->second.first_us > longest_answer_us &&
                               true_us - at->second.last_us < 10 * second &&
                               member.still_until < at->second.first_us;
         if (for_long && report.end_us == 0 && strstr(report.reasons, "no answer yet") != nullptr &&

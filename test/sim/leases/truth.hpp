@@ -50,6 +50,8 @@ bool keeps_used(int server);
 
 // Marks of settled ids (marks.cpp): a seed begins; an id was handed out.
 void marks_begin();
+// A server is a copy of another one, with the marks of that one; -1: with none that are known.
+void marks_are_of(int copy, int original);
 void mark_sees_id(const flakeid::Generator& g, uint64_t raw, int64_t from_us);
 
 // A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.

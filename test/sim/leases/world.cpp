@@ -51,6 +51,7 @@ const std::vector<Feature> features = {
     {'l', "layouts of other kinds"},
     {'L', "sessions name layouts"},
     {'u', "nobody asks for settled marks"},
+    {'a', "sessions that reserve ids"},
     {'E', "errors in the lease worker"},
     {'r', "leases of several nodes, of which realms are divided anew"},
     {'g', "two regions with coordinators of their own"},
@@ -72,7 +73,7 @@ constexpr const char* other_layouts[] = {
 // Features that meet seldom by chance.
 const char* const corners[] = {
     "J",   "JQF", "Q",   "QG", "QXR", "EU", "EGC", "lFK", "lGX", "GT", "wH", "hHC", "GNC",
-    "HBU", "KX",  "QFw", "Ku", "KuL", "r",  "rX",  "rFT", "rcB", "g",  "gr", "gX",
+    "HBU", "KX",  "QFw", "Ku", "KuL", "r",  "rX",  "rFT", "rcB", "g",  "gr", "gX", "aFX", "aG", "aK",
 };
 
 std::string connection_string(int number)
@@ -200,6 +201,7 @@ void make_world(uint64_t seed, const char* letters, int)
         make_member(i, any, node, any ? 0 : further, preload,
                     {{"flakeid.node", any ? several : fixed},
                      {"flakeid.layout", layout},
+                     {"flakeid.cache", world.has('a') ? "3" : "1"},
                      {"flakeid.coordinator", connection_string(i)},
                      {"flakeid.lease_ttl", std::to_string(ttl_s)}});
     }
