@@ -96,7 +96,8 @@ void serve_until_now(int number, const DrawingSession& one)
                                          host().free_since, member.taken_us, member.begins_us});
     const bool alone = member.harmless && true_us - faults.calm_since > 2 * calm_bound_us;
     const int64_t began = std::max(
-        {one.wants_since, worker_began(servers[number]), member.started_us, member.still_until});
+        {one.wants_since, worker_began(servers[number]), member.started_us, member.still_until,
+         member.taken_us});
     if (one.wants_since != 0 && member.crashed && !member.torn && keeps_leases() &&
         lease_worker(servers[number]) != nullptr && true_us - began > own_lease_bound_us &&
         goes_on_in_lease(number)) {

@@ -25,6 +25,7 @@ Reached id_drawn(0, "an id");
 Reached named_drawn('L', "an id of a layout that was named");
 Reached further_drawn('G', "an id of a further node of a span");
 Reached leased_drawn('r', "an id of a further node of a lease");
+Reached small_refused('.', "a lease that is too small");
 Reached reserved_drawn('a', "a reserved id");
 
 namespace {
@@ -45,6 +46,21 @@ void note_error()
         text += *c >= '0' && *c <= '9' ? '#' : *c == '%' ? ' ' : *c;
     }
     note(texts.insert(text).first->c_str());
+}
+
+// Its lease may get more nodes, when the realm is divided anew.
+void lease_may_be_too_small()
+{
+    Member& member = members[here().number];
+    int asked, nodes;
+    if (sscanf(my_message, "flakeid.node is auto(%d), and a lease has %d", &asked, &nodes) != 2) {
+        return;
+    }
+    if (asked != member.asks || nodes >= asked) {
+        broken("a lease is too small, and has the nodes that are asked for");
+    }
+    small_refused();
+    member.taken_us = true_us;
 }
 
 void draw_some()
@@ -150,6 +166,7 @@ void session()
             sleep_us(dice.below(longest));
         } else {
             note_error();
+            lease_may_be_too_small();
             abort_transaction();
             if (running->random.one_in(8) && survives_error([] { load_library(); })) {
                 look_at_status();

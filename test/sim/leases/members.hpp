@@ -18,10 +18,11 @@ struct Member {
     bool wanted = false; // runs, or comes up by itself
     bool stopping = false;
     bool any = false; // flakeid.node = auto
+    int asks = 1;     // for so many nodes
     int32_t node = 0;
     int32_t further = 0;  // nodes of its span
     int64_t tried_us = 0; // when a session last wanted an id
-    int64_t taken_us = 0; // when another server was last seen to have its node
+    int64_t taken_us = 0; // when another server had its node, or its lease was too small
     int64_t started_us = 0;
     int64_t served_us = 0; // when a session last got an id
     int64_t clock_set_us = 0;

@@ -190,10 +190,10 @@ void make_world(uint64_t seed, const char* letters, int)
         const auto further = static_cast<int32_t>(span ? choice.between(1, nodes_each - 1) : 0);
         const int32_t node = world.has('r') ? last_fixed + 1 - most_lease_nodes * (i + 1)
                                             : last_fixed - nodes_each * i - further;
-        // Of some, all nodes of the smallest lease.
+        // Of some, all nodes of the smallest lease, or one more.
         const int64_t of_lease = !world.has('r') ? 1
                                  : i == 0        ? least_lease_nodes
-                                                 : choice.between(1, least_lease_nodes);
+                                                 : choice.between(1, least_lease_nodes + 1);
         const std::string several =
             of_lease == 1 ? "auto" : "auto(" + std::to_string(of_lease) + ")";
         const std::string fixed =
@@ -204,6 +204,7 @@ void make_world(uint64_t seed, const char* letters, int)
                      {"flakeid.cache", world.has('a') ? "3" : "1"},
                      {"flakeid.coordinator", connection_string(i)},
                      {"flakeid.lease_ttl", std::to_string(ttl_s)}});
+        members[i].asks = static_cast<int>(of_lease);
     }
     if (world.has('T')) {
         leave_transaction_open();
