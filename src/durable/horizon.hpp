@@ -9,13 +9,13 @@
 // which holds for all databases.
 //
 // Locking: AddinShmemInitLock is held to take an entry, to publish bounds, beside repairs of other
-// databases, and to publish what was loaded, beside whoever raises the floors of all. Whoever
-// alters the row holds the lock of its page (durable.hpp), which orders those who extend. No lock:
-// all of Horizon but `database` is atomic. What is published moves `version` last, and a draw goes
-// by numbers that it read while `version` stood still. A raise moves `least_us` before `floor`,
-// which are read in the other order: no draw goes by a floor that is raised and a moment that is
-// not, which look like a clock that was set back. Rejected: look at `bound` alone, and let every
-// raise move it. After a repair it may come back to a number that a session remembers.
+// databases, and to publish what was loaded or repaired, beside whoever raises the floors of all.
+// Who alters the row holds the lock of its page (durable.hpp), which orders those who extend. No
+// lock: all of Horizon but `database` is atomic. What is published moves `version` last, and a draw
+// goes by numbers that it read while `version` stood still. A raise moves `least_us` before
+// `floor`, which are read in the other order: no draw goes by a floor that is raised and a moment
+// that is not, which look like a clock that was set back. Rejected: look at `bound` alone, and let
+// every raise move it. After a repair it may come back to a number that a session remembers.
 //
 // What a crash leaves of an extension, wherever it comes:
 //   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.
@@ -78,7 +78,7 @@ inline bool is_loaded(Horizon* horizon)
     return published_bound(horizon, back_horizon) != no_stamp;
 }
 
-// Forgets how far databases have relied on the file of the server that were dropped since.
+// Forgets how far dropped databases have relied on the file of the server.
 void forget_dropped();
 
 // Makes ids of all databases that are loaded begin after the moment `us`, which is the floor of the
@@ -149,7 +149,7 @@ void horizon_restore(HorizonKind kind, Stamp stamp);
 void horizon_restore_elsewhere(int64_t reach_us);
 
 // Lowers a horizon that lies ahead of the clock, but not below what sessions may have stamped with
-// a right clock (server_stamped_us()), which a notice tells; false when there is nothing to lower.
+// a right clock (server_right()), which a notice tells; false when there is nothing to lower.
 // What was stamped after it is forgotten, which is right when the nodes that make ids from now on
 // made none meanwhile, or when `none_kept`: an error where neither is known, which names another
 // node up to `max_node`.

@@ -20,6 +20,7 @@ struct ServerHorizon {
     pg_atomic_uint64 life;
     pg_atomic_uint64 timeline;
     pg_atomic_uint64 adopted_us;
+    // The same, or further, where another server's place was taken since
     pg_atomic_uint64 floor[horizon_kinds];
     pg_atomic_uint64 spared_until_us;
     Remembered next;             // what the next record says
@@ -226,16 +227,19 @@ int64_t server_take_over(int64_t reach_us)
     server_learn_reach(std::max(reach_us, configured_max_ahead_us()));
     const int64_t now_us = wall_us();
     const int64_t us = apart_us(now_us, read(&server->next.reach_us));
+    LWLockAcquire(AddinShmemInitLock,
+                  LW_EXCLUSIVE); // beside a repair, which keeps what it knows of
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
     taken.least_us = us;
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const Stamp floor{pg_atomic_read_u64(&server->floor[kind])};
         const Stamp stamp = stamp_of(stamp_back(floor), us);
-        raise_to(&server->floor[kind], static_cast<uint64_t>(stamp)); // which a repair keeps
+        raise_to(&server->floor[kind], static_cast<uint64_t>(stamp));
         take_stamp(&taken, kind, stamp);
     }
     raise(&server->next, taken);
+    LWLockRelease(AddinShmemInitLock);
     write(server);
     return us;
 }

@@ -26,15 +26,16 @@ void server_horizon_init();
 // that a file that is missing was lost.
 Origin server_origin(bool used);
 
-// Returns where ids of this server begin since its start, whatever the database.
+// Returns where ids of this server begin since its start or a restore, whatever the database.
 Floors server_floors();
 
 // Returns the moment past which nothing was stamped under an earlier life of the data directory, by
 // servers that stamped up to `reach_us` ahead of the clock.
 int64_t server_apart_us(int64_t reach_us);
 
-// Returns the moment past which no other server has stamped, whose database goes on here from now
-// on, and which stamped up to `reach_us` ahead of the clock.
+// Raises the floors of this server to the moment past which no other server has stamped, whose
+// database goes on here from now on, and which stamped up to `reach_us` ahead of the clock. Returns
+// that moment, which is in the file then.
 int64_t server_take_over(int64_t reach_us);
 
 // Returns up to which moment a horizon may be extended at once; 0 where no other server's ids came
@@ -71,8 +72,7 @@ Stamped server_remembers();
 bool server_has_node(uint32_t node);
 
 // Returns what a repair leaves: no id of a right clock lies past it. It is where the server's
-// horizon was at its start, and where databases led it since, but no further than sessions may
-// stamp.
+// floors are, and where databases led its horizon since, but no further than sessions may stamp.
 Stamped server_right(int64_t now_us);
 
 // Lowers what lies past the moment `right_us` by mistake, but for what databases rely on meanwhile

@@ -59,7 +59,8 @@ bool renewal_due(const Care& care, Steady now)
             renews_early(lease_settings.ttl_s * us_per_s, wait_us));
 }
 
-// Sessions that wait wake the lease worker all the time.
+// Tells whether a failed attempt is not to be repeated yet. Sessions that wait wake the lease
+// worker all the time.
 bool backs_off(const Care& care, Steady now)
 {
     return care.attempts.backoff_us != 0 && now < care.attempts.due;

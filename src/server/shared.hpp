@@ -6,8 +6,8 @@
 // extensions need the little that the main memory has to spare.
 //
 // Locking: AddinShmemInitLock, the server's own, is held to create the memory, to take an entry of
-// a SharedTable, and for slots, pins, leases, settled marks and repairs (slots.hpp, pins.hpp,
-// lease.hpp, settled.hpp, server_horizon.hpp). Nothing waits, reads a file or writes under it; the
+// a SharedTable, and for slots, pins, leases, settled marks and horizons (slots.hpp, pins.hpp,
+// lease.hpp, settled.hpp, horizon.hpp). Nothing waits, reads a file or writes under it; the
 // segment is made under it. No lock: what is below SharedTable::count, and atomics.
 //
 // Why no lock of our own? It would have to lie in the memory that this one is held to create, and
