@@ -227,8 +227,7 @@ int64_t server_take_over(int64_t reach_us)
     server_learn_reach(std::max(reach_us, configured_max_ahead_us()));
     const int64_t now_us = wall_us();
     const int64_t us = apart_us(now_us, read(&server->next.reach_us));
-    LWLockAcquire(AddinShmemInitLock,
-                  LW_EXCLUSIVE); // beside a repair, which keeps what it knows of
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside a repair
     raise_to(&server->spared_until_us, number_of(us + extension_us));
     Stamped taken{};
     taken.least_us = us;
