@@ -74,6 +74,9 @@ void faults_begin()
     network.late = world.has('D');
     network.lossy = world.has('U');
     network.doubled = world.has('2');
+    for (int i = 0; i < member_count; i++) {
+        servers[i].failing_writes = world.has('d') ? static_cast<int>(chance.between(2, 20)) : 0;
+    }
     note("faults begin");
 }
 
@@ -84,6 +87,7 @@ void all_is_well()
         network.cut_off_until[i] = 0;
         network.unreachable[i] = -1;
         stop_all_of(servers[i], 0);
+        servers[i].failing_writes = 0;
         members[i].still_until = 0;
         set_clock(servers[i], chance.between(-500 * ms, 500 * ms));
         members[i].harmless = false;

@@ -246,7 +246,8 @@ void commit(Host& host, int number)
         return;
     }
     Backend& backend = found->second;
-    if (host.standby_lost_until > true_us) {
+    const bool waits = host.standby_lost_until > true_us;
+    if (waits && !network.random.one_in(30)) { // otherwise somebody cancels it
         const uint64_t life = host.life;
         at_time(std::min(host.standby_lost_until, true_us + second), [&host, number, life] {
             if (host.life == life) {
@@ -261,7 +262,9 @@ void commit(Host& host, int number)
     host_counts.grants += kind == Question::acquire ? 1 : 0;
     host_counts.renewals += kind == Question::renew ? 1 : 0;
     host_counts.releases += kind == Question::release ? 1 : 0;
-    say(host, backend, answer_of(host, backend, reply));
+    Answer answer = answer_of(host, backend, reply);
+    answer.warned = waits;
+    say(host, backend, answer);
 }
 
 // The statement of a backend is done.

@@ -35,6 +35,8 @@ struct pg_conn {
     std::deque<Answer> read;
     int stage = 0; // of the results of the answer that is taken
     Answer taken;
+    PQnoticeReceiver receiver = nullptr;
+    void* received_by = nullptr;
 };
 
 struct pg_result {
@@ -204,8 +206,10 @@ void PQconninfoFree(PQconninfoOption* options)
 
 void PQfreemem(void*) {}
 
-PQnoticeReceiver PQsetNoticeReceiver(PGconn*, PQnoticeReceiver, void*)
+PQnoticeReceiver PQsetNoticeReceiver(PGconn* c, PQnoticeReceiver receiver, void* received_by)
 {
+    c->receiver = receiver;
+    c->received_by = received_by;
     return nullptr;
 }
 
@@ -341,7 +345,7 @@ PGresult* PQgetResult(PGconn* c)
         c->taken = c->read.front();
         c->read.pop_front();
         c->stage = c->taken.row ? 1 : 2;
-        if (c->taken.row) {
+        if (c->taken.row && !c->taken.warned) {
             is_answered(c->sql, c->values, c->taken);
         }
         if (!c->taken.row) {
@@ -355,6 +359,10 @@ PGresult* PQgetResult(PGconn* c)
         my_held.results++;
         return new pg_result{PGRES_TUPLES_OK, {}};
     }
+    if (c->taken.warned) {
+        const PGresult notice{PGRES_NONFATAL_ERROR, {}};
+        c->receiver(c->received_by, &notice);
+    }
     c->stage = 0;
     c->asked = false;
     return nullptr;
@@ -367,9 +375,12 @@ ExecStatusType PQresultStatus(const PGresult* r)
 
 char* PQresultErrorField(const PGresult* r, int field)
 {
+    static char warning[] = "WARNING";
     return field == PG_DIAG_SQLSTATE          ? const_cast<char*>(r->answer.state.c_str())
            : field == PG_DIAG_MESSAGE_PRIMARY ? const_cast<char*>(r->answer.message.c_str())
-                                              : nullptr;
+           : field == PG_DIAG_SEVERITY_NONLOCALIZED && r->status == PGRES_NONFATAL_ERROR
+               ? warning
+               : nullptr;
 }
 
 void PQclear(PGresult* r)

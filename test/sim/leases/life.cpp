@@ -36,7 +36,7 @@ bool reachable()
 // Nothing happens but what a lease that is kept outlives, whatever becomes of the coordinator.
 bool keeps_leases()
 {
-    return world.chosen.find_first_of("KPEQMlRVw") == std::string::npos;
+    return world.chosen.find_first_of("KPEQMlRVwd") == std::string::npos;
 }
 
 // Nothing happens but that clocks are set, and nobody was promised anything.
@@ -119,12 +119,13 @@ void serve_until_now(int number, const DrawingSession& one)
     // Coordinators that lose commits and servers that leave them forget what was given back.
     const bool forgetful = world.chosen.find_first_of("BOYQM") != std::string::npos;
     // A stop gives the node back; where the layout has a back field, from the end of the lease on.
-    // Whose machine was switched off has lost the lease. Where a clock was ahead, what is given back
-    // stays taken until then.
+    // Whose machine was switched off, or whose disk failed, has lost the lease. Where a clock was
+    // ahead, what is given back stays taken until then.
     const bool its_own =
         !member.any && held &&
         lease->holder.find("db-" + std::to_string(number)) != std::string::npos &&
-        (member.torn || member.moved || world.has('l') || is_of_old_range(*lease) ||
+        (member.torn || member.moved || world.has('l') || world.has('d') ||
+         is_of_old_range(*lease) ||
          (lease->released && world.chosen.find_first_of("AK") != std::string::npos) ||
          (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
     bool taken = false;

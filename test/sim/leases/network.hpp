@@ -29,7 +29,8 @@ struct Answer {
     std::string state; // SQLSTATE
     std::string message;
     std::vector<std::string> fields;
-    int64_t origin = 0; // of the coordinator: later ones have larger numbers
+    int64_t origin = 0;  // of the coordinator: later ones have larger numbers
+    bool warned = false; // its commit did not wait for the synchronous standby
 };
 
 struct Message {

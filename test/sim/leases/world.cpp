@@ -55,6 +55,7 @@ const std::vector<Feature> features = {
     {'E', "errors in the lease worker"},
     {'r', "leases of several nodes, of which realms are divided anew"},
     {'g', "two regions with coordinators of their own"},
+    {'d', "disks that fail"},
 };
 
 std::vector<Life> lives; // of all servers together: how many starts there were
