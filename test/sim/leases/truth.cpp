@@ -92,12 +92,13 @@ double seconds_of(int64_t us)
     return static_cast<double>(us - true_epoch_us) / 1e6;
 }
 
-// A renewal is planned with each answer; a server that starts renews at once.
+// A renewal is planned with each answer; a server that starts renews at once, and so does a worker
+// whose last one could not give the node back.
 void check_renewal(const Told& lease, int64_t length_us)
 {
     const bool early = true_us - lease.answered_us < length_us / 13;
     if (early && lease.life == here().life && length_us == lease.length_us && !lease.short_of &&
-        !world.has('E')) {
+        !world.has('E') && !world.has('d')) {
         tell("node %u, %.3f s after the last answer", lease.node,
              static_cast<double>(true_us - lease.answered_us) / 1e6);
         broken("a lease is renewed that was just given or renewed");
