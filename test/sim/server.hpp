@@ -144,7 +144,7 @@ struct Server {
     bool preload = false;
     int64_t slowest_flush = 3 * ms;
     int failing_writes = 0; // one of so many writes and flushes of a file fails; 0: none does
-    int failing_flushes = 0; // of the WAL, which ends the server
+    bool wal_fails = true;  // with them, which ends the server
     int database_count = 1;
 
     // Lost with it

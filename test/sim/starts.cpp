@@ -42,8 +42,8 @@ void touch_control_file(Server& s, Directory& directory)
 
 void administer(Server& s, const char* name, void (*body)(), void (*beside)())
 {
-    const int failing_writes = s.failing_writes, failing_flushes = s.failing_flushes;
-    s.failing_writes = s.failing_flushes = 0;
+    const int failing_writes = s.failing_writes;
+    s.failing_writes = 0;
     Process* processes[] = {&spawn(s, name, body, s.image, true_us), nullptr};
     if (beside != nullptr) {
         processes[1] = &spawn(s, "looks", beside, s.image, true_us + chance.below(ms));
@@ -56,7 +56,6 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
         }
     }
     s.failing_writes = failing_writes;
-    s.failing_flushes = failing_flushes;
 }
 
 bool knows_reach(const flakeid::Stamped& said)

@@ -257,7 +257,8 @@ void XLogFlush(XLogRecPtr lsn)
         yield();
         return;
     }
-    if (server.failing_flushes > 0 && chance.one_in(server.failing_flushes)) {
+    if (server.wal_fails && server.failing_writes > 0 &&
+        chance.one_in(10 * server.failing_writes)) {
         note("the WAL cannot be flushed: PANIC");
         server.panicked = true;
         for (;;) {

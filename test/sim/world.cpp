@@ -420,7 +420,6 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     }
     s.base.files = s.now.files;
     s.failing_writes = world.has('I') ? 20 : 0;
-    s.failing_flushes = 10 * s.failing_writes;
     start(Start::first, s.base);
 }
 
@@ -452,7 +451,7 @@ void end_world()
 {
     chance = Random(mix(world.seed, 99));
     Server& s = server();
-    s.failing_writes = s.failing_flushes = 0;
+    s.failing_writes = 0;
     s.slowest_flush = 3 * ms;
     if (world.has('Q') && world.has('G') && !s.panicked) {
         everyone_draws_all(s);

@@ -71,6 +71,7 @@ for my $what ('ALL TABLES', 'TABLES IN SCHEMA public, flakeid')
 
 # A dump carries the settings of realms, also into a session in the role of a replica.
 my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
+sql($node[0], q{SELECT flakeid.lease_realm_set('default', lease_nodes => 16)});
 $node[0]->command_ok([ 'pg_dump', '-f', $dump, $node[0]->connstr('postgres') ], 'dumped');
 my $realms = sql($node[0], 'SELECT r::text FROM flakeid.lease_realm AS r');
 for my $role (qw(origin replica))
@@ -79,6 +80,7 @@ for my $role (qw(origin replica))
 	local $ENV{PGOPTIONS} = "-c session_replication_role=$role";
 	$node[0]->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node[0]->connstr("restored_$role") ], "restored in the role $role");
 	is($node[0]->safe_psql("restored_$role", 'SELECT r::text FROM flakeid.lease_realm AS r'), $realms, 'with the settings of realms');
+	is($node[0]->safe_psql("restored_$role", 'SELECT DISTINCT nodes, node % nodes FROM flakeid.lease_node'), '16|0', 'and their ranges, and no others');
 }
 $_->stop for @node;
 done_testing();

@@ -57,6 +57,10 @@ void LeaseTables::apply(const LeaseTables& changes)
 
 void LeaseTables::make_nodes(const std::string& realm, const LeaseRealm& settings)
 {
+    for (auto at = nodes.lower_bound({realm, INT32_MIN});
+         at != nodes.end() && at->first.first == realm;) {
+        at = nodes.erase(at); // of another division
+    }
     for (int32_t n = 0; n < settings.nodes; n += settings.lease_nodes) {
         nodes[{realm, settings.first_node + n}].nodes = settings.lease_nodes;
     }

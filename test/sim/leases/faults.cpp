@@ -76,6 +76,7 @@ void faults_begin()
     network.doubled = world.has('2');
     for (int i = 0; i < member_count; i++) {
         servers[i].failing_writes = world.has('d') ? static_cast<int>(chance.between(2, 20)) : 0;
+        servers[i].wal_fails = false; // no step starts a server that ended so
     }
     note("faults begin");
 }
