@@ -8,6 +8,7 @@
 #include "leases/faults.hpp"
 #include "leases/life.hpp"
 #include "leases/members.hpp"
+#include "leases/wire.hpp"
 #include "leases/worker_process.hpp"
 #include "map.hpp"
 #include "settings/lease_settings.hpp"
@@ -73,19 +74,6 @@ struct Answered {
 
 // When a node was given back since nobody used it, by server and node.
 std::map<std::pair<int, uint32_t>, int64_t> unwanted_since;
-
-bool says(const std::string& sql, const char* word)
-{
-    return sql.find(word) != std::string::npos;
-}
-
-int64_t us_of(const std::string& seconds)
-{
-    const size_t point = seconds.find('.');
-    const int64_t whole = strtoll(seconds.c_str(), nullptr, 10) * second;
-    return point == std::string::npos ? whole
-                                      : whole + strtoll(seconds.c_str() + point + 1, nullptr, 10);
-}
 
 double seconds_of(int64_t us)
 {
