@@ -198,28 +198,26 @@ void lease_file_read(const char* realm, Generation* known)
     const Floors floors = server_floors();
     file.stamped_us =
         std::max(stamp_us(floors.stamp[plain_horizon]), stamp_us(floors.stamp[back_horizon]));
-    if (result != 0 || !own_records(records, facts)) {
-        return;
-    }
-    for (int page = 0; page < 2; page++) {
+    int newest = -1;
+    for (int page = 0; result == 0 && page < 2; page++) {
         const Record* found = &records[page * page_records];
         if (is_whole(found) &&
-            (file.newest < 0 || found->head.era > records[file.newest * page_records].head.era)) {
-            file.newest = page;
+            (newest < 0 || found->head.era > records[newest * page_records].head.era)) {
+            newest = page;
         }
     }
-    if (file.newest < 0) {
+    if (newest < 0) {
         return;
     }
-    const Record* page = &records[file.newest * page_records];
+    const Record* page = &records[newest * page_records];
     const RecordOfLeases first = body_of(page[0]);
     if (same_directory(first.writer, writer) && first.known.number > known->number) {
         *known = file.known = first.known;
     }
-    if (!same_writer(first.writer, writer)) {
-        file.newest = -1;
+    if (!own_records(records, facts) || !same_writer(first.writer, writer)) {
         return;
     }
+    file.newest = newest;
     file.says = true;
     for (int i = 0; i < page_records && first.realm == file.realm; i++) {
         const RecordOfLeases body = body_of(page[i]);

@@ -263,6 +263,7 @@ bool leave_node(Lease* lease)
 void tell_for_a_while()
 {
     asking.told_until = steady_now() + lease_settings.ttl_s * us_per_s;
+    asking.telling = Attempts{};
 }
 
 Steady tell_again()
@@ -274,7 +275,11 @@ Steady tell_again()
     if (!left) {
         return steady_never;
     }
-    if (steady_now() >= asking.told_until) {
+    const Steady now = steady_now();
+    if (now < asking.telling.due) {
+        return asking.telling.due;
+    }
+    if (now >= asking.told_until) {
         for (int i = 0; i < max_leases; i++) {
             if (lease_file_given_back(i) != nullptr) {
                 lease_file_forget(i); // it has ended
@@ -285,11 +290,10 @@ Steady tell_again()
     if (connected() && tell_given_back()) {
         return steady_never;
     }
-    if (!worker_interrupted() && asking.coordinator.connection == nullptr &&
-        steady_now() >= asking.connecting.due) {
-        try_later(asking.connecting);
+    if (!worker_interrupted()) {
+        try_later(asking.telling);
     }
-    return std::max(asking.connecting.due, steady_now() + first_backoff_us);
+    return asking.telling.due;
 }
 
 void acquire(Lease* lease, Care& care)

@@ -74,10 +74,6 @@ Steady attend(Lease* lease, Care& care)
     const bool idle = is_idle(lease, care);
     if (end_us == 0) {
         if (idle) {
-            const auto place = static_cast<int>(lease - shared_leases()->leases);
-            if (lease_file_given_back(place) == nullptr) {
-                lease_file_forget(place);
-            }
             lease_forget(lease);
             return now + longest_sleep_us;
         }

@@ -26,6 +26,7 @@ struct Life {
     bool polled = false; // somebody has asked for a settled mark
     int64_t began_us = true_us;
     int64_t right_us = 0; // right_wall() then
+    bool unsure = false;  // its files may look like those of another server
 };
 
 // Another server may have gone on from the same files.
@@ -140,6 +141,7 @@ bool is_deserved();
 
 // What a draw gave.
 void inside_layout(const Id& id);
+void remembered(const flakeid::Generator& g);
 void as_wanted(const flakeid::Generator& generator, const flakeid::Draw& draw, flakeid::Want want);
 
 void nodes_in_step(const Id& id);

@@ -34,6 +34,7 @@ struct Descriptor {
 };
 PROCESS_LOCAL Descriptor my_descriptors[most_descriptors] = {};
 PROCESS_LOCAL int64_t my_date = 0; // that the process took from the disk last
+PROCESS_LOCAL int64_t my_page = -1;  // that the process wrote last
 constexpr int64_t longest_dating = flakeid::record_lag_ns / 2000;
 
 Descriptor* descriptor(int number)
@@ -130,6 +131,12 @@ ssize_t write_at(Descriptor& to, const void* from, size_t size, size_t at)
     if (file == nullptr) {
         return static_cast<ssize_t>(size); // it was removed
     }
+    if (size > flakeid::record_size) {
+        if (file->flushed_page == static_cast<int64_t>(at) && here().failing_writes == 0) {
+            broken("the page that was flushed last is overwritten");
+        }
+        my_page = static_cast<int64_t>(at);
+    }
     file->bytes.resize(std::max(file->bytes.size(), at + size));
     memcpy(&file->bytes[at], from, size);
     file->modified = file->changed = wall_clock(here());
@@ -174,12 +181,17 @@ int open_file(const char* path, int flags)
 int flush_file(Descriptor& of)
 {
     sleep_us(chance.below(here().slowest_flush));
-    if (fails()) {
+    const bool failed = fails();
+    DiskFile* file = find(of.name);
+    if (failed) {
+        if (file != nullptr) {
+            file->flushed_page = -1; // nobody knows
+        }
         return -1;
     }
-    DiskFile* file = find(of.name);
     if (file != nullptr) {
         file->flushed = file->bytes;
+        file->flushed_page = my_page;
     }
     return 0;
 }

@@ -16,8 +16,6 @@ bool secret_used()
     return false;
 }
 
-void remember_enciphering() {}
-
 void load_key(bool (*)())
 {
     const unsigned char bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

@@ -265,6 +265,8 @@ void start_server(Server& server, const Directory& directory)
     server.base = server.now = directory;
     for (auto& [name, file] : server.now.files) {
         file.unsure = file.other_date || file.torn;
+        file.flushed = file.bytes; // SyncDataDirectory()
+        file.flushed_page = -1;
     }
     server.wal.clear();
     server.flushed = server.inserted;

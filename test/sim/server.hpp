@@ -59,6 +59,7 @@ struct DiskFile {
     std::string flushed;                         // as they are safe from a power failure
     bool other_date = false;                     // than a record in it, by how the server stopped
     bool torn = false;                           // a sector was left half written
+    int64_t flushed_page = -1;                   // where the last one of several sectors begins
     bool unsure = false;                         // it was one of these when the server started
 };
 

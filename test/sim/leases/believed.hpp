@@ -7,6 +7,9 @@ namespace sim {
 
 void believed_begins();
 
+// What a server learnt just now may be lost.
+void believed_crash(int server);
+
 // The server that runs takes the answer of a coordinator, of a realm with that id. Whoever was
 // answered by a coordinator is answered by no earlier one, nor for another realm, also after a
 // crash. Of the last moments before that the file may say nothing.

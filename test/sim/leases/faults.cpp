@@ -95,6 +95,7 @@ void all_is_well()
     }
     for (Host& at : hosts) {
         update(at);
+        at.empty_until = at.nonsense_until = 0;
         at.ahead_us = chance.between(-500 * ms, 500 * ms);
         at.standby_lost_until = 0;
     }
@@ -256,11 +257,18 @@ void step_reload()
 void step_version()
 {
     version_happened();
-    LeaseDatabase& database = host().database;
+    Host& at = host();
+    if (chance.one_in(4)) {
+        faults.nonsense = true;
+        at.nonsense_until = true_us + chance.below(20 * second);
+        note("the coordinator answers with two rows");
+        pass(4 * second);
+        return;
+    }
+    LeaseDatabase& database = at.database;
     const int other = flakeid::lease_wire_version + (chance.one_in(2) ? 1 : -1);
     database.oldest_version = database.latest_version = other;
     note("the coordinator speaks version %lld", other);
-    Host& at = host();
     at_time(true_us + chance.below(90 * second), [&at] { update(at); });
     pass(4 * second);
 }
@@ -275,11 +283,18 @@ void step_leave()
     if (before.empty()) {
         return; // it is away already
     }
+    if (chance.one_in(4)) {
+        note("the lease worker of server %lld is terminated", number);
+        terminate_worker(servers[number]);
+        pass(second);
+    }
     setting = "";
+    members[number].left_us = true_us;
     note("server %lld leaves its coordinator", number);
     reload_member(number);
     const auto come_back = [number, before] {
         servers[number].configuration["flakeid.coordinator"] = before;
+        members[number].left_us = 0;
         note("server %lld finds its coordinator again", number);
         reload_member(number);
     };
@@ -482,7 +497,9 @@ void step_dump()
         note("a dump is restored");
         stop_host(host());
         restore_dump(host(), host());
-        down(host(), chance.below(10 * second));
+        const int64_t down_us = chance.below(10 * second);
+        host().empty_until = chance.one_in(2) ? true_us + down_us + chance.below(10 * second) : 0;
+        down(host(), down_us);
     }
     pass(4 * second);
 }
@@ -521,10 +538,10 @@ void leave_transaction_open()
     }
 }
 
-void crash_at_release(int number)
+void crash_now_and_then(int number, int64_t in, int64_t within_us)
 {
-    if (world.has('X') && !faults.calm && running->random.one_in(8)) {
-        at_time(true_us + running->random.below(20 * ms), [number] {
+    if (world.has('X') && !faults.calm && running->random.one_in(in)) {
+        at_time(true_us + running->random.below(within_us), [number] {
             if (runs(number)) {
                 crash_happened();
                 crash_member(number, chance.below(5 * second), false);

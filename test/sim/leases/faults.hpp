@@ -19,6 +19,7 @@ struct Faults {
     bool named;        // it has a further name
     bool told;         // a superuser said of such a one that it goes on
     bool ran_ahead;    // a coordinator's clock
+    bool nonsense;     // something answered otherwise than a coordinator
 };
 
 extern Faults faults;
@@ -29,8 +30,9 @@ void faults_begin();
 void pass(int64_t longest_us); // some time, with whatever happens in it
 void all_is_well();
 void leave_transaction_open();
-// A server tells the coordinator that it gives a lease back, and crashes then, now and then.
-void crash_at_release(int number);
+// A server gives a lease back, or writes what it was answered, and crashes then, once in so many
+// times.
+void crash_now_and_then(int number, int64_t in, int64_t within_us);
 
 extern const std::vector<StepKind> lease_steps;
 

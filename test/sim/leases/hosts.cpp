@@ -53,6 +53,7 @@ void say(Host& host, Backend& backend, const Answer& answer)
     Message message;
     message.kind = Message::answer;
     message.said = answer;
+    message.said.twice = answer.row && host.nonsense_until > true_us;
     send_back(connection, message);
 }
 
@@ -164,6 +165,15 @@ void run_statement(Host& host, int number)
     backend.asked = true;
     if (backend.question.kind == Question::acquire && backend.question.token == Token{}) {
         backend.question.token = new_token();
+    }
+    if (host.empty_until > true_us) {
+        if (backend.question.kind != Question::functions && backend.server >= 0) {
+            broken("a coordinator is asked for leases that has none");
+        }
+        Answer answer;
+        answer.empty = true;
+        say(host, backend, answer);
+        return;
     }
     if (host.in_recovery && backend.question.kind != Question::functions) {
         Answer answer;
@@ -348,10 +358,14 @@ void stop_host(Host& host)
     for (auto& [id, connection] : connections) {
         if (connection.host == host.number && connection.open_there) {
             connection.open_there = false;
-            if (network.random.one_in(2)) {
-                Message reset;
-                reset.kind = Message::reset;
-                send_back(connection, reset);
+            const int64_t said = network.random.below(4); // 0: nothing
+            Message last;
+            last.kind = said == 1 ? Message::answer : Message::reset;
+            last.said.fatal = true;
+            last.said.state = "57P01";
+            last.said.message = "terminating connection due to administrator command";
+            if (said > 0) {
+                send_back(connection, last);
             }
         }
     }

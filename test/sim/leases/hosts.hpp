@@ -38,6 +38,8 @@ struct Host {
     int64_t slowest_flush_us = 3 * ms;
     int64_t standby_lost_until = 0; // commits wait for a synchronous one
     int64_t free_since = 0;         // of the last transaction that somebody left open
+    int64_t empty_until = 0;        // its database has no extension yet
+    int64_t nonsense_until = 0;     // something there answers otherwise than a coordinator
     LeaseDatabase database;
     std::map<int, Backend> backends;
     // For its standby

@@ -35,6 +35,7 @@ struct pg_conn {
     std::deque<Answer> read;
     int stage = 0; // of the results of the answer that is taken
     Answer taken;
+    bool turned_away = false; // another coordinator is to be asked
     PQnoticeReceiver receiver = nullptr;
     void* received_by = nullptr;
 };
@@ -290,6 +291,13 @@ int PQsendQueryParams(PGconn* c, const char* sql, int count, const Oid*, const c
     if (c->bad || c->asked || PQstatus(c) != CONNECTION_OK) {
         broken_for_good("a question is asked on a connection that is of no use");
     }
+    if (c->turned_away) {
+        broken("a coordinator is asked again that does not believe the server");
+    }
+    if (network.lossy && network.random.one_in(40)) {
+        (void)lost(*c, "could not send data to server");
+        return 0;
+    }
     c->asked = true;
     c->sql = sql;
     c->values.clear();
@@ -345,18 +353,27 @@ PGresult* PQgetResult(PGconn* c)
         c->taken = c->read.front();
         c->read.pop_front();
         c->stage = c->taken.row ? 1 : 2;
-        if (c->taken.row && !c->taken.warned) {
-            is_answered(c->sql, c->values, c->taken);
-        }
-        if (!c->taken.row) {
-            is_refused(c->sql, c->values);
-        }
         my_held.results++;
-        return new pg_result{c->taken.row ? PGRES_SINGLE_TUPLE : PGRES_FATAL_ERROR, c->taken};
+        if (c->taken.row) {
+            if (!c->taken.warned && !c->taken.twice) {
+                is_answered(c->sql, c->values, c->taken);
+            }
+            return new pg_result{PGRES_SINGLE_TUPLE, c->taken};
+        }
+        if (c->taken.empty) {
+            return new pg_result{PGRES_TUPLES_OK, {}};
+        }
+        is_refused(c->sql, c->values);
+        c->bad = c->taken.fatal;
+        c->turned_away = c->taken.state.rfind("08", 0) == 0;
+        return new pg_result{PGRES_FATAL_ERROR, c->taken};
     }
     if (c->stage == 1) {
         c->stage = 2;
         my_held.results++;
+        if (c->taken.twice) {
+            return new pg_result{PGRES_SINGLE_TUPLE, c->taken};
+        }
         return new pg_result{PGRES_TUPLES_OK, {}};
     }
     if (c->taken.warned) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t harmless_bound_us = 10 * second;  // after a start, when nothing else is wrong
 constexpr int64_t slow_bound_us = 40 * second;      // with up to 1.6 s for each answer
+constexpr int64_t alone_bound_us = 15 * second;     // where settings name no coordinator any more
 constexpr int64_t own_lease_bound_us = 3 * second;  // sessions try again once in a second
 constexpr int64_t put_right_bound_us = 10 * second; // after a clock was put right
 constexpr int64_t look_every_us = 500 * ms;
@@ -37,6 +38,12 @@ bool reachable()
 bool keeps_leases()
 {
     return world.chosen.find_first_of("KPEQMlRVwd") == std::string::npos;
+}
+
+// Answers are lost, but a server that was stopped tells again what it gave back.
+bool tells_again(const Member& member)
+{
+    return !member.crashed && world.chosen.find_first_not_of("FUDWIGLu2") == std::string::npos;
 }
 
 // Nothing happens but that clocks are set, and nobody was promised anything.
@@ -95,21 +102,28 @@ void serve_until_now(int number, const DrawingSession& one)
     const int64_t well_since = std::max({faults.calm_since, member.started_us, faults.rested_us,
                                          host().free_since, member.taken_us, member.begins_us});
     const bool alone = member.harmless && true_us - faults.calm_since > 2 * calm_bound_us;
-    const int64_t began = std::max(
-        {one.wants_since, worker_began(servers[number]), member.started_us, member.still_until,
-         member.taken_us});
+    const int64_t began = std::max({one.wants_since, worker_began(servers[number]),
+                                    member.started_us, member.still_until, member.taken_us});
     if (one.wants_since != 0 && member.crashed && !member.torn && keeps_leases() &&
         lease_worker(servers[number]) != nullptr && true_us - began > own_lease_bound_us &&
         goes_on_in_lease(number)) {
         sim::tell("server %d, for %.1f s", number, static_cast<double>(true_us - began) / 1e6);
         broken("life: a server does not go on in its own lease");
     }
+    const int64_t alone_since = std::max({one.wants_since, member.started_us, member.still_until,
+                                          member.left_us, member.begins_us});
+    if (one.wants_since != 0 && member.left_us != 0 && !member.any && !world.has('d') &&
+        true_us - alone_since > alone_bound_us) {
+        sim::tell("server %d, for %.1f s", number,
+                  static_cast<double>(true_us - alone_since) / 1e6);
+        broken("life: no id without a coordinator");
+    }
     if (!faults.calm) {
         return;
     }
-    const int64_t bound = world.has('V') ? slow_bound_us
-                          : alone        ? harmless_bound_us
-                                         : calm_bound_us;
+    const int64_t bound = world.has('V')                 ? slow_bound_us
+                          : alone || tells_again(member) ? harmless_bound_us
+                                                         : calm_bound_us;
     const int64_t waits = true_us - std::max(one.wants_since, well_since);
     if (one.wants_since == 0 || waits <= bound) {
         return;
@@ -124,7 +138,7 @@ void serve_until_now(int number, const DrawingSession& one)
     const bool its_own =
         !member.any && held &&
         lease->holder.find("db-" + std::to_string(number)) != std::string::npos &&
-        (member.torn || member.moved || world.has('l') || world.has('d') ||
+        (member.torn || member.moved || world.has('l') || world.has('d') || faults.nonsense ||
          is_of_old_range(*lease) ||
          (lease->released && world.chosen.find_first_of("AK") != std::string::npos) ||
          (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
@@ -208,6 +222,11 @@ void look()
         if (reachable() && faults.calm && free_since < true_us - 3 * minute &&
             member.tried_us < long_ago && holds_unused(i, long_ago)) {
             broken("a lease that nobody uses is not given back");
+        }
+        if (reachable() && world.chosen.find_first_of("KPRQw") == std::string::npos &&
+            renews_late(i)) {
+            sim::tell("server %d", i);
+            broken("a lease is not renewed in time");
         }
         for (int k = 0; k < world.session_count; k++) {
             serve_until_now(i, member.sessions[k]);

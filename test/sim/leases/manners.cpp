@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t longest_unused_us = 15 * second; // a question may wait for 10 s
 constexpr int64_t window_us = 10 * second;
 constexpr size_t most_questions = 1000; // in that time
+constexpr size_t most_releases = 40;
 constexpr size_t most_errors = 400;
 // Attempts to connect after others that came to nothing: each begins 2.5 s after the one before. A
 // server that stands still may make the first of them late.
@@ -27,7 +28,7 @@ constexpr size_t attempts_looked_at = 12;
 constexpr int64_t least_wait_us = 2 * second;
 
 struct Manners {
-    std::deque<int64_t> questions, attempts, errors; // when
+    std::deque<int64_t> questions, releases, attempts, errors; // when
     size_t attempts_in_vain = 0;
     const Process* process = nullptr;
     int64_t fails_until = 0; // whatever needs memory or waits does
@@ -59,7 +60,8 @@ bool fails_now()
         return false;
     }
     if (running->random.one_in(2000)) {
-        mine().fails_until = true_us + running->random.below(10 * second);
+        const int64_t longest = running->random.one_in(4) ? 2 * minute : 10 * second;
+        mine().fails_until = true_us + running->random.below(longest);
     }
     return true_us < mine().fails_until || running->random.one_in(100);
 }
@@ -116,7 +118,14 @@ void asks(const std::string& sql, const std::string& conninfo)
         broken("a server overwhelms its coordinator with questions");
     }
     // What is held is given back by the old settings.
-    if (sql.find("lease_release(") == std::string::npos && !flakeid::worker_stopping &&
+    const bool release = sql.find("lease_release(") != std::string::npos;
+    if (release) {
+        add(mine().releases);
+    }
+    if (mine().releases.size() > most_releases) {
+        broken("a server overwhelms its coordinator with what it gives back");
+    }
+    if (!release && !flakeid::worker_stopping &&
         !world.has('E') && conninfo != flakeid::lease_settings.coordinator) {
         broken("a coordinator is asked that the settings do not name any more");
     }

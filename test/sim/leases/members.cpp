@@ -4,7 +4,9 @@
 #include "core/settled.hpp"
 #include "generator/compose.hpp"
 #include "generator/draw.hpp"
+#include "leases/believed.hpp"
 #include "leases/network.hpp"
+#include "leases/status.hpp"
 #include "leases/truth.hpp"
 #include "leases/worker_process.hpp"
 #include "world.hpp"
@@ -63,10 +65,18 @@ void lease_may_be_too_small()
     member.taken_us = true_us;
 }
 
-void draw_some()
+// Settings that change meanwhile count for the next transaction.
+void draw_some(DrawingSession& me)
 {
     Random& dice = running->random;
+    const int64_t pause = world.has('Q') && dice.one_in(4) ? dice.between(1, 6) : 0;
     for (int64_t n = dice.between(1, 6); n > 0; n--) {
+        if (n == pause) {
+            me.wants_since = 0;
+            sleep_us(dice.below(20 * second));
+            me.wants_since = true_us;
+            CHECK_FOR_INTERRUPTS();
+        }
         const int64_t began_us = true_us;
         flakeid::Generator& g = flakeid::configured_generator();
         if (dice.one_in(5)) {
@@ -141,7 +151,7 @@ void session()
             if (running->random.one_in(4) && !world.has('u')) {
                 poll();
             }
-            draw_some();
+            draw_some(me);
             if (running->random.one_in(8)) {
                 look_at_status();
             }
@@ -348,7 +358,9 @@ void crash_member(int number, int64_t down_us, bool harmless)
     }
     for (const auto& [name, file] : directory.files) {
         member.torn = member.torn || file.other_date;
+        member.misdated = member.misdated || (name == "flakeid/horizon" && file.other_date);
     }
+    believed_crash(number);
     member.crashed = true;
     member.crashed_us = true_us;
     end_member(number, directory, down_us, harmless);
@@ -358,6 +370,7 @@ void replace_member(int number, const Directory& directory)
 {
     Member& member = members[number];
     note("server %lld gets another directory", number);
+    believed_crash(number);
     if (!is_as_it_was(servers[number].now, directory)) {
         member.directory = ++next_directory;
     }
@@ -407,6 +420,7 @@ void attend_stop(int number)
         note("server %lld has stopped", number);
         member.stopping = member.crashed = false;
         member.torn = member.torn && member.served_us < member.started_us;
+        member.misdated = member.misdated && member.torn;
         end_member(number, replayed(s, s.inserted),
                    chance.below(chance.one_in(4) ? minute : 2 * second), member.harmless);
     }

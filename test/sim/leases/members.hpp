@@ -26,6 +26,7 @@ struct Member {
     int64_t started_us = 0;
     int64_t served_us = 0; // when a session last got an id
     int64_t clock_set_us = 0;
+    int64_t left_us = 0; // since when its settings name no coordinator; 0: they do
     int64_t made_until_us = 0; // before its start it stamped ids up to there
     int64_t stopped_since = 0;
     int64_t still_until = 0; // it, or its lease worker, stands still
@@ -33,6 +34,7 @@ struct Member {
     bool crashed = false;    // in its last life
     int64_t crashed_us = 0;
     bool torn = false;    // its files do not tell that they are its own, by how it stopped
+    bool misdated = false; // nor who wrote them
     bool moved = false;   // another directory took the place of its own
     bool forgets = false; // before it starts, somebody removes the file of its leases
     // On a directory that is taken for another's, ids begin past a clock that was ahead.

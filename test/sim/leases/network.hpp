@@ -31,6 +31,9 @@ struct Answer {
     std::vector<std::string> fields;
     int64_t origin = 0;  // of the coordinator: later ones have larger numbers
     bool warned = false; // its commit did not wait for the synchronous standby
+    bool empty = false;  // no row, and no error
+    bool twice = false;  // two rows: not what a coordinator says
+    bool fatal = false;  // the error ends the session
 };
 
 struct Message {

@@ -2,12 +2,12 @@
 
 #include "checker.hpp"
 #include "checkers.hpp"
-#include "lease/report.hpp"
 #include "lease/worker.hpp"
 #include "leases/believed.hpp"
 #include "leases/faults.hpp"
 #include "leases/life.hpp"
 #include "leases/members.hpp"
+#include "leases/status.hpp"
 #include "leases/wire.hpp"
 #include "leases/worker_process.hpp"
 #include "map.hpp"
@@ -56,21 +56,8 @@ uint64_t handed_out;
 int64_t left_us[most_servers];    // true time at which servers left a node for another one
 int64_t made_until[most_servers]; // the latest moment of the ids that servers made; 0: none
 
-// Refusals of a node in a row, of a server's life.
-struct Refused {
-    uint64_t life = 0;
-    int64_t first_us = 0, last_us = 0; // true time
-};
-std::map<std::pair<int, uint32_t>, Refused> refusals;
-
-constexpr int64_t unused_us = 3600 * second;
-constexpr int64_t longest_answer_us = 15 * second; // two addresses, and a question that waits
-
-// When a server was last given what it asked for.
-struct Answered {
-    uint64_t life = 0;
-    int64_t wall_us = 0, at_us = 0; // at_us: true time
-} answered[most_servers];
+// When a server went on in its lease of a node after its start.
+std::map<std::pair<int, uint32_t>, int64_t> went_on_us;
 
 // When a node was given back since nobody used it, by server and node.
 std::map<std::pair<int, uint32_t>, int64_t> unwanted_since;
@@ -80,12 +67,11 @@ double seconds_of(int64_t us)
     return static_cast<double>(us - true_epoch_us) / 1e6;
 }
 
-// A renewal is planned with each answer; a server that starts renews at once, and so does a worker
-// whose last one could not give the node back.
+// A renewal is planned with each answer; a lease worker that begins renews at once.
 void check_renewal(const Told& lease, int64_t length_us)
 {
     const bool early = true_us - lease.answered_us < length_us / 13;
-    if (early && lease.life == here().life && length_us == lease.length_us && !lease.short_of &&
+    if (early && lease.answered_us > worker_began(here()) && length_us == lease.length_us && !lease.short_of &&
         !world.has('E') && !world.has('d')) {
         tell("node %u, %.3f s after the last answer", lease.node,
              static_cast<double>(true_us - lease.answered_us) / 1e6);
@@ -107,7 +93,9 @@ void note_answer(Told& lease, int64_t length_us, int64_t end_us)
 void check_release(const Told& lease)
 {
     const bool ahead = lease.start_us > wall_clock(here()) + 5 * second;
-    const bool ours = lease.answered_us > worker_began(here());
+    const bool kept = went_on_us[{here().number, lease.node}] > worker_began(here()) &&
+                      of_node[lease.node].back() == &lease;
+    const bool ours = kept || lease.answered_us > worker_began(here());
     // It may have ended by the clock as it was.
     const bool set = world.has('K') || members[here().number].clock_set_us > true_us - second;
     if (ours && !flakeid::worker_stopping && !lease.given_back && !set && !ahead &&
@@ -206,9 +194,9 @@ void truth_begins()
     leases.clear();
     of_node.clear();
     overlapped.clear();
-    refusals.clear();
     unwanted_since.clear();
-    std::fill(std::begin(answered), std::end(answered), Answered{});
+    went_on_us.clear();
+    status_begins();
     believed_begins();
     owners.clear();
     marks_begin();
@@ -216,6 +204,14 @@ void truth_begins()
     given_away = {};
     std::fill(std::begin(made_until), std::end(made_until), 0);
     std::fill(std::begin(left_us), std::end(left_us), 0);
+}
+
+void is_logged(const Server& server, const char* message)
+{
+    uint32_t node;
+    if (sscanf(message, "this server goes on in its lease of node%*[s ]%u", &node) == 1) {
+        went_on_us[{server.number, node}] = true_us;
+    }
 }
 
 void is_asked(const std::string& sql, const std::vector<Value>& values)
@@ -260,14 +256,16 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     lease.lasted_until_us = lease.end_us;
     lease.end_us = std::min(lease.end_us, std::max(lease.start_us, end_us));
     note("gives node %lld back at %lld", lease.node, last_us - true_epoch_us);
-    crash_at_release(lease.server);
+    crash_now_and_then(lease.server, 8, 20 * ms);
 }
 
 void is_answered(const std::string& sql, const std::vector<Value>& values, const Answer& answer)
 {
     const std::vector<std::string>& fields = answer.fields;
+    status_is_answered();
     if (says(sql, "lease_acquire(") || says(sql, "lease_renew(")) {
-        answered[here().number] = {here().life, wall_clock(here()), true_us};
+        crash_now_and_then(here().number, 60, 5 * ms);
+        status_is_given();
     }
     if (says(sql, "lease_acquire(")) {
         const std::string& token = fields[1];
@@ -304,7 +302,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         lease.realm_id = fields[5];
         check_believed(lease.origin, lease.realm_id);
         lease.end_us = std::max(lease.end_us, end_us);
-        refusals.erase({here().number, node});
+        status_is_granted(node);
         note("has node %lld from %lld to %lld", node, us_of(fields[2]) - true_epoch_us,
              us_of(fields[3]) - true_epoch_us);
         check_overlap(lease);
@@ -334,23 +332,9 @@ void node_is_given_away(uint32_t node, int64_t start_us)
     given_away = {true, node, start_us};
 }
 
-void is_refused(const std::string& sql, const std::vector<Value>& values)
-{
-    if (says(sql, "lease_acquire(") && !values[7].null) {
-        const auto node = static_cast<uint32_t>(atoi(values[7].text.c_str()));
-        Refused& row = refusals[{here().number, node}];
-        if (row.life != here().life || true_us - row.last_us > 10 * second) {
-            row = {here().life, true_us, true_us};
-        }
-        row.last_us = true_us;
-    }
-}
-
 void settings_are_read()
 {
-    for (auto& [key, row] : refusals) {
-        row.first_us = key.first == here().number ? true_us : row.first_us;
-    }
+    status_reads_settings();
     for (auto& [token, lease] : leases) {
         lease.left = lease.left || (lease.server == here().number &&
                                     flakeid::lease_settings.coordinator[0] == '\0');
@@ -374,6 +358,7 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
         broken("an id twice");
     }
     mark_sees_id(g, raw, from_us);
+    remembered(g);
     bool inside = false;
     const std::vector<Told*>& told = of_node[g.node];
     for (auto at = told.rbegin(); at != told.rend() && !inside; ++at) {
@@ -381,6 +366,10 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
         const bool mine =
             lease.server == here().number && lease.directory == members[here().number].directory;
         if (mine && lease.given_back && began_us > lease.given_back_us) {
+            // Whoever tells it again tells of what was made without a lease meanwhile.
+            if (!leased && from_us < lease.lasted_until_us) {
+                lease.issued_us = std::max(lease.issued_us, from_us);
+            }
             continue;
         }
         if (mine && lease.start_us <= from_us && from_us + g.layout.tick_us <= lease.end_us) {
@@ -406,79 +395,6 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
     }
 }
 
-namespace {
-
-std::vector<flakeid::LeaseReport> list_leases()
-{
-    std::vector<flakeid::LeaseReport> list;
-    for (int i = 0; i < flakeid::max_leases; i++) {
-        flakeid::LeaseReport report{};
-        if (flakeid::report_lease(i, &report)) {
-            list.push_back(report);
-        }
-    }
-    return list;
-}
-
-bool is_of_another(const flakeid::LeaseReport& report)
-{
-    return strstr(report.reasons, "the node is not free") != nullptr ||
-           strstr(report.reasons, "Another holder") != nullptr;
-}
-
-bool same(const std::vector<flakeid::LeaseReport>& a, const std::vector<flakeid::LeaseReport>& b)
-{
-    bool equal = a.size() == b.size();
-    for (size_t i = 0; equal && i < a.size(); i++) {
-        equal = a[i].wanted == b[i].wanted && strcmp(a[i].reasons, b[i].reasons) == 0;
-    }
-    return equal;
-}
-
-} // namespace
-
-void look_at_status()
-{
-    const int number = here().number;
-    const Member& member = members[number];
-    if (member.any || flakeid::lease_settings.coordinator[0] == '\0') {
-        return;
-    }
-    const auto first = static_cast<uint32_t>(member.node);
-    const uint32_t last = first + static_cast<uint32_t>(member.further);
-    const std::vector<flakeid::LeaseReport> list = list_leases();
-    const uint32_t usable = flakeid::leasable_nodes(first, last);
-    if (same(list, list_leases())) {
-        uint32_t others = 0;
-        for (const flakeid::LeaseReport& report : list) {
-            const bool ours = report.wanted >= first && report.wanted <= last;
-            others += ours && is_of_another(report) ? 1 : 0;
-        }
-        if (usable != last - first + 1 - others) {
-            tell("%u of nodes %u to %u; others have %u", usable, first, last, others);
-            broken("the status counts the usable nodes wrong");
-        }
-    }
-    const Answered& told = answered[number];
-    const bool settled = told.life == here().life && !world.has('K') && !world.has('E') &&
-                         std::max(told.at_us, member.still_until) < true_us - 20 * second;
-    if (settled && flakeid::report_coordinator().answered_us < told.wall_us - second) {
-        broken("the status does not say when the coordinator answered");
-    }
-    for (const flakeid::LeaseReport& report : list) {
-        const auto at = refusals.find({number, report.wanted});
-        const bool for_long = at != refusals.end() && at->second.life == here().life &&
-                              at->second.last_us - at->second.first_us > longest_answer_us &&
-                              true_us - at->second.last_us < 10 * second &&
-                              member.still_until < at->second.first_us;
-        if (for_long && report.end_us == 0 && strstr(report.reasons, "no answer yet") != nullptr &&
-            !world.has('E')) {
-            tell("node %u", report.wanted);
-            broken("the status does not say why a lease is missing");
-        }
-    }
-}
-
 bool holds_unused(int server, int64_t since_us)
 {
     return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
@@ -491,6 +407,18 @@ bool holds_unused(int server, int64_t since_us)
             tell("server %d, node %u until %.3f", server, lease.node, seconds_of(lease.end_us));
         }
         return unused;
+    });
+}
+
+bool renews_late(int server)
+{
+    return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
+        const Told& lease = one.second;
+        const int64_t since_us = std::max(lease.answered_us, worker_began(servers[server]));
+        return lease.server == server && lease.life == servers[server].life &&
+               !lease.given_back && !lease.left &&
+               lease.end_us > wall_clock(servers[server]) &&
+               true_us - since_us > lease.length_us / 2 + longest_answer_us;
     });
 }
 

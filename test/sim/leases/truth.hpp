@@ -8,11 +8,17 @@
 
 namespace sim {
 
+constexpr int64_t unused_us = 3600 * second;        // after which a lease is given back
+constexpr int64_t longest_answer_us = 15 * second; // two addresses, and a question that waits
+
 // A server asks a coordinator, and takes the answer (libpq.cpp).
 void is_asked(const std::string& sql, const std::vector<Value>& values);
 void is_answered(const std::string& sql, const std::vector<Value>& values, const Answer& answer);
 
 void truth_begins();
+
+// A server writes a line to its log.
+void is_logged(const Server& server, const char* message);
 
 // An error is taken.
 void is_refused(const std::string& sql, const std::vector<Value>& values);
@@ -20,7 +26,7 @@ void is_refused(const std::string& sql, const std::vector<Value>& values);
 // The coordinator gave a node to somebody who is no server of this world, from then on.
 void node_is_given_away(uint32_t node, int64_t start_us);
 
-// The lease worker of this server reads the settings anew.
+// The lease worker of this server begins, or reads the settings anew.
 void settings_are_read();
 
 // An id was handed out by the process that runs, by a draw that began then.
@@ -38,11 +44,11 @@ bool made_ids(const Server& server);
 // The latest moment that an id of a server was stamped in; 0: it made none.
 int64_t last_made_us(int server);
 
-// A session sees what this server says of its leases.
-void look_at_status();
-
 // A lease that the server holds, though nobody has used it or asked for it since then.
 bool holds_unused(int server, int64_t since_us);
+
+// A lease that lasts, and that half of its length ago was renewed last.
+bool renews_late(int server);
 
 // A lease that the server made ids in since it was started, lasts, and it never said that it gives
 // it back.

@@ -45,6 +45,7 @@ void worker()
 {
     become_backend(worker_seat, 0, {});
     load_library();
+    settings_are_read();
     flakeid_lease_worker_main(0);
     broken_for_good("the lease worker returns");
 }
@@ -75,6 +76,11 @@ bool worker_is_registered(const Server& server)
 void stop_worker(Server& server)
 {
     workers[server.number].closed = true;
+    terminate_worker(server);
+}
+
+void terminate_worker(Server& server)
+{
     if (Process* process = lease_worker(server)) {
         signal_worker(*process, ShutdownRequestPending);
     }

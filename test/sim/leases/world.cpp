@@ -142,6 +142,7 @@ void make_world(uint64_t seed, const char* letters, int)
     lives.clear();
     set_backs = polls = 0;
     on_log = [](Server& server, const char* message) {
+        is_logged(server, message);
         if (made_ids(server) && !members[server.number].moved) {
             no_false_alarm(server, message);
         }
