@@ -154,7 +154,6 @@ void write(ServerHorizon* server)
         };
         int result = records_write(server_file, &server->records, fill);
         if (result == ENOENT) {
-            pg_atomic_write_u32(&server->records.fresh, 0);
             result = disk_make(server_file, records_size);
             result = result != 0 ? result : records_write(server_file, &server->records, fill);
         }
@@ -278,14 +277,15 @@ void server_learn_reach(int64_t reach_us)
 void server_counted_by(int64_t counter)
 {
     ServerHorizon* server = loaded();
-    if (read(&server->counter) == counter) {
-        pg_atomic_write_u32(&server->counted, 1);
-        return;
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+    const bool first = pg_atomic_read_u32(&server->counted) == 0;
+    if (read(&server->counter) != counter) {
+        const Stamp floor{pg_atomic_read_u64(&server->floor[plain_horizon])};
+        raise_to(&server->next.least_us, number_of(stamp_us(floor)));
+        set(&server->counter, first ? counter : several_counters);
     }
-    const Stamp floor{pg_atomic_read_u64(&server->floor[plain_horizon])};
-    raise_to(&server->next.least_us, number_of(stamp_us(floor)));
-    const bool first = pg_atomic_exchange_u32(&server->counted, 1) == 0;
-    set(&server->counter, first ? counter : several_counters);
+    pg_atomic_write_u32(&server->counted, 1);
+    LWLockRelease(AddinShmemInitLock);
 }
 
 int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us)

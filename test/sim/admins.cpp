@@ -170,6 +170,21 @@ void look_at_status()
     end_backend();
 }
 
+// SELECT flakeid.repair_horizon(), in the last database
+void repair_at_hand()
+{
+    const int database = here().database_count - 1;
+    become_backend(most_backends - 2, database, {});
+    load_library();
+    (void)survives_error([&] {
+        if (running->random.one_in(2)) {
+            raise_by_mistake();
+        }
+        repair(layouts[layout_of_database[database]].layout.max_node, true);
+    });
+    end_backend();
+}
+
 // As CREATE EXTENSION and the rows of a dump make it.
 void restore_dump()
 {

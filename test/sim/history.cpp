@@ -75,6 +75,7 @@ void id_is_handed_out(const Id& id)
              my_database(), id.layout);
     stamped(id);
     inside_layout(id);
+    remembered(id.generator);
     nodes_in_step(id);
     never_twice(id);
     within_horizon(id);

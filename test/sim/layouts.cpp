@@ -4,6 +4,7 @@
 #include "checkers.hpp"
 #include "core/settled.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace sim {
@@ -52,6 +53,15 @@ int some_layout(Random& random)
         layout = static_cast<int>(random.below(layout_count));
     } while (layouts[layout].feature != 0 && !world.has(layouts[layout].feature));
     return layout;
+}
+
+bool all_count(const Server& server)
+{
+    const int first = layout_of_database[0];
+    return world.chosen.find_first_of("LebJH") == std::string::npos &&
+           layouts[first].layout.back_bits > 0 &&
+           std::all_of(layout_of_database, layout_of_database + server.database_count,
+                       [first](int layout) { return layout == first; });
 }
 
 void choose_layout(Server& server, int database)

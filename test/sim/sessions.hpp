@@ -22,6 +22,8 @@ int some_layout(Random& random);
 // ALTER DATABASE ... SET flakeid.layout
 extern int layout_of_database[most_databases];
 void choose_layout(Server& server, int database);
+// All databases have one layout, which counts set-backs, and keep it: no set-back is too long.
+bool all_count(const Server& server);
 
 // Of sessions whose flakeid.max_ahead is not the configuration's, in worlds with R
 constexpr int role_of_1_s = 1;
@@ -63,6 +65,7 @@ void make_extension();      // each database gets what CREATE EXTENSION makes, a
 extern int database_at_hand;
 void make_extension_anew();
 void look_at_status();
+void repair_at_hand();
 extern const Directory* dumped; // what pg_restore restores
 extern bool restored_elsewhere; // of another server
 void restore_dump();

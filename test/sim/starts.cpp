@@ -98,7 +98,7 @@ void start(Start how, Directory directory)
     true_us += chance.below(300 * ms);
     s.clock.still_at = -1;
     if (world.has('K') && chance.one_in(3)) {
-        set_back(chance.below(4 * second));
+        set_back(chance.below(lives.size() > 1 && all_count(s) && chance.one_in(3) ? 30 * second : 4 * second));
     }
     if (took_a_place(how) && behind() > 2900 * ms) {
         s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
@@ -125,6 +125,7 @@ void start(Start how, Directory directory)
         }
     }
     start_server(s, directory);
+    lives.back().unsure = may_look_moved(s);
     note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted, 6 restored), clock %lld us "
          "behind",
          static_cast<int64_t>(how), behind());
@@ -137,7 +138,11 @@ void start(Start how, Directory directory)
                 administer(s, "pg_restore", restore_dump);
             }
         }
-        administer(s, "pg_restore", restore_dump, look_at_status);
+        const bool repairs = world.has('f') && chance.one_in(2);
+        administer(s, "pg_restore", restore_dump, repairs ? repair_at_hand : look_at_status);
+        if (world.has('f') && chance.one_in(2)) {
+            administer(s, "repair", repair_at_hand);
+        }
     }
     // Only the row says what a role's own max_ahead was on the server that was replaced.
     const bool known = world.other_role != role_of_8_s;

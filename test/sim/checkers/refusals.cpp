@@ -2,6 +2,7 @@
 #include "checkers.hpp"
 #include "sessions.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace sim {
@@ -10,6 +11,9 @@ namespace {
 
 // No floor lies further ahead of what any clock showed, but for one that was raised by mistake.
 constexpr int64_t furthest_floor = 30 * second;
+
+// Less than that after a start is waited for, whatever the layout.
+constexpr double longest_waited_for_s = 12;
 
 // Another layout may have counted further back than this one can.
 bool has_ids_left(const flakeid::Layout& layout)
@@ -41,6 +45,20 @@ void refused()
     static std::set<std::string> texts;
     note(texts.insert("error: " + refusal_text()).first->c_str());
     const bool early = strstr(my_message, "the clock lies before the epoch") != nullptr;
+    const bool plain = world.chosen.find_first_not_of("BKDXFTWAUGQENYs") == std::string::npos &&
+                       std::none_of(lives.begin() + 1, lives.end(),
+                                    [](const Life& life) { return life.unsure; });
+    const auto least_count = [](int database) {
+        return static_cast<uint64_t>(layouts[layout_of_database[database]].layout.max_back);
+    };
+    const char* lies = strstr(my_message, " lies ");
+    double ahead_s = 0;
+    if (lies != nullptr && sscanf(lies, " lies %lf s ahead of the clock", &ahead_s) == 1 &&
+        ahead_s > longest_waited_for_s && plain && all_count(here()) &&
+        set_backs < least_count(my_database())) {
+        tell("%s, after %llu set-backs", my_message, static_cast<unsigned long long>(set_backs));
+        broken("G5: a set-back is waited for that is to be counted");
+    }
     for (const SimLayout& layout : layouts) {
         if (early && !world.has('K') && strstr(my_message, layout.text) != nullptr &&
             wall_clock(here()) > layout.layout.epoch_us + 100 * ms) {
