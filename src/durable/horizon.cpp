@@ -203,12 +203,14 @@ void raise(int64_t least_us, FloorOf floor_of)
     refuse_in_recovery();
     Horizon* horizon = shared_horizon();
     (void)load(horizon);
+    const int64_t reach_us = server_known_reach_us();
     const Changed changed = change(horizon, true, [&](Durable& durable, Stamp* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const Stamp latest = stamp_of_number(durable.stamped.stamp[kind]);
             floor[kind] = std::max(floor[kind], floor_of(kind, latest));
         }
         durable.stamped.least_us = std::max(durable.stamped.least_us, least_us);
+        durable.stamped.reach_us = std::max(durable.stamped.reach_us, reach_us);
         durable.lost = 0;
     });
     if (!changed.published && is_loaded(horizon)) {
