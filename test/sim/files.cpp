@@ -34,7 +34,7 @@ struct Descriptor {
 };
 PROCESS_LOCAL Descriptor my_descriptors[most_descriptors] = {};
 PROCESS_LOCAL int64_t my_date = 0; // that the process took from the disk last
-PROCESS_LOCAL int64_t my_page = -1;  // that the process wrote last
+PROCESS_LOCAL int64_t my_page = -1; // that the process wrote last
 constexpr int64_t longest_dating = flakeid::record_lag_ns / 2000;
 
 Descriptor* descriptor(int number)

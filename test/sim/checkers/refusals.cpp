@@ -22,6 +22,23 @@ bool has_ids_left(const flakeid::Layout& layout)
            right_wall() + furthest_floor < end_us(layout);
 }
 
+// A layout that counts set-backs waits for none that is long, while it has counts left.
+void counts_what_it_can()
+{
+    double ahead_s = 0;
+    const char* lies = strstr(my_message, " lies ");
+    const bool ahead =
+        lies != nullptr && sscanf(lies, " lies %lf s ahead of the clock", &ahead_s) == 1;
+    const bool sure = world.chosen.find_first_not_of("BKDXFTWAUGQENYs") == std::string::npos &&
+                      std::none_of(lives.begin() + 1, lives.end(),
+                                   [](const Life& life) { return life.unsure; });
+    if (ahead && ahead_s > longest_waited_for_s && sure && all_count(here()) &&
+        set_backs < static_cast<uint64_t>(layouts[layout_of_database[0]].layout.max_back)) {
+        tell("%s, after %llu set-backs", my_message, static_cast<unsigned long long>(set_backs));
+        broken("G5: a set-back is waited for that is to be counted");
+    }
+}
+
 } // namespace
 
 std::string refusal_text()
@@ -45,20 +62,7 @@ void refused()
     static std::set<std::string> texts;
     note(texts.insert("error: " + refusal_text()).first->c_str());
     const bool early = strstr(my_message, "the clock lies before the epoch") != nullptr;
-    const bool plain = world.chosen.find_first_not_of("BKDXFTWAUGQENYs") == std::string::npos &&
-                       std::none_of(lives.begin() + 1, lives.end(),
-                                    [](const Life& life) { return life.unsure; });
-    const auto least_count = [](int database) {
-        return static_cast<uint64_t>(layouts[layout_of_database[database]].layout.max_back);
-    };
-    const char* lies = strstr(my_message, " lies ");
-    double ahead_s = 0;
-    if (lies != nullptr && sscanf(lies, " lies %lf s ahead of the clock", &ahead_s) == 1 &&
-        ahead_s > longest_waited_for_s && plain && all_count(here()) &&
-        set_backs < least_count(my_database())) {
-        tell("%s, after %llu set-backs", my_message, static_cast<unsigned long long>(set_backs));
-        broken("G5: a set-back is waited for that is to be counted");
-    }
+    counts_what_it_can();
     for (const SimLayout& layout : layouts) {
         if (early && !world.has('K') && strstr(my_message, layout.text) != nullptr &&
             wall_clock(here()) > layout.layout.epoch_us + 100 * ms) {

@@ -33,7 +33,7 @@ struct Member {
     bool harmless = false;   // it was only started again
     bool crashed = false;    // in its last life
     int64_t crashed_us = 0;
-    bool torn = false;    // its files do not tell that they are its own, by how it stopped
+    bool torn = false;     // its files do not tell that they are its own, by how it stopped
     bool misdated = false; // nor who wrote them
     bool moved = false;   // another directory took the place of its own
     bool forgets = false; // before it starts, somebody removes the file of its leases

@@ -34,12 +34,6 @@ struct Answered {
 // and node.
 std::map<std::pair<int, uint32_t>, int64_t> silent_since;
 
-void has_an_answer(int server)
-{
-    silent_since.erase(silent_since.lower_bound({server, 0}),
-                       silent_since.lower_bound({server + 1, 0}));
-}
-
 std::vector<flakeid::LeaseReport> list_leases()
 {
     std::vector<flakeid::LeaseReport> list;
@@ -78,7 +72,8 @@ void status_begins()
 
 void status_is_answered()
 {
-    has_an_answer(here().number);
+    silent_since.erase(silent_since.lower_bound({here().number, 0}),
+                       silent_since.lower_bound({here().number + 1, 0}));
 }
 
 void status_is_given()
@@ -93,7 +88,7 @@ void status_is_granted(uint32_t node)
 
 void status_reads_settings()
 {
-    has_an_answer(here().number);
+    status_is_answered();
     for (auto& [key, row] : refusals) {
         row.first_us = key.first == here().number ? true_us : row.first_us;
     }
@@ -101,7 +96,7 @@ void status_reads_settings()
 
 void is_refused(const std::string& sql, const std::vector<Value>& values)
 {
-    has_an_answer(here().number);
+    status_is_answered();
     if (says(sql, "lease_acquire(") && !values[7].null) {
         const auto node = static_cast<uint32_t>(atoi(values[7].text.c_str()));
         Refused& row = refusals[{here().number, node}];

@@ -71,8 +71,8 @@ double seconds_of(int64_t us)
 void check_renewal(const Told& lease, int64_t length_us)
 {
     const bool early = true_us - lease.answered_us < length_us / 13;
-    if (early && lease.answered_us > worker_began(here()) && length_us == lease.length_us && !lease.short_of &&
-        !world.has('E') && !world.has('d')) {
+    if (early && lease.answered_us > worker_began(here()) && length_us == lease.length_us &&
+        !lease.short_of && !world.has('E') && !world.has('d')) {
         tell("node %u, %.3f s after the last answer", lease.node,
              static_cast<double>(true_us - lease.answered_us) / 1e6);
         broken("a lease is renewed that was just given or renewed");
