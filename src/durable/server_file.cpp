@@ -32,6 +32,15 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
     return found;
 }
 
+int64_t new_life()
+{
+    uint64_t life = 0;
+    if (!pg_strong_random(&life, sizeof life)) {
+        ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not make a random number"));
+    }
+    return static_cast<int64_t>(life >> 1 | 1);
+}
+
 void tell_of_copy(const Contents& found, bool missing)
 {
     if (missing) {

@@ -29,6 +29,9 @@ struct Contents {
     Body body; // all records of that era merged
 };
 
+// Returns a random number, not 0, for Body.origin.
+int64_t new_life();
+
 // Merges the records that count. An error where a later library wrote them.
 Contents contents_of(const Record (&records)[record_count], const FileFacts& facts);
 

@@ -27,6 +27,7 @@ struct ServerHorizon {
     Remembered flushed;          // what is in the file
     Remembered relied;           // what databases came to rely on since the start
     pg_atomic_uint64 counter;    // as in Body
+    pg_atomic_uint64 known;      // what the file says of that; 0: nothing
     pg_atomic_uint32 counted;    // `counter` is of this life
     pg_atomic_uint64 written_at; // Steady: when somebody began to write
 };
@@ -43,22 +44,13 @@ void create(ServerHorizon* server)
     }
     for (pg_atomic_uint64* number :
          {&server->life, &server->timeline, &server->adopted_us, &server->floor[plain_horizon],
-          &server->floor[back_horizon], &server->spared_until_us, &server->counter,
+          &server->floor[back_horizon], &server->spared_until_us, &server->counter, &server->known,
           &server->written_at}) {
         pg_atomic_init_u64(number, 0);
     }
 }
 
 Shared<ServerHorizon, create> shared;
-
-int64_t new_life()
-{
-    uint64_t life = 0;
-    if (!pg_strong_random(&life, sizeof life)) {
-        ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not make a random number"));
-    }
-    return static_cast<int64_t>(life >> 1 | 1);
-}
 
 // Where several sessions load at once, the first one counts: what another one has read may be from
 // before a repair.
@@ -99,6 +91,7 @@ void load(ServerHorizon* server, bool used)
         }
         if (found.own) {
             raise(&server->flushed, stamped);
+            set(&server->known, found.body.counter);
             pg_atomic_write_u32(&server->records.fresh, (1u << record_count) - 1);
         }
         stamped.least_us = floors.least_us;
@@ -166,6 +159,7 @@ void write(ServerHorizon* server)
         published = pg_atomic_read_u64(&server->records.era) == era;
         if (published) {
             raise(&server->flushed, body.stamped);
+            set(&server->known, body.counter);
         }
         LWLockRelease(AddinShmemInitLock);
     }
@@ -286,7 +280,11 @@ void server_counted_by(int64_t counter)
         set(&server->counter, first ? counter : several_counters);
     }
     pg_atomic_write_u32(&server->counted, 1);
+    const bool known = read(&server->known) == read(&server->counter);
     LWLockRelease(AddinShmemInitLock);
+    if (!known) {
+        write(server);
+    }
 }
 
 int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us)

@@ -58,7 +58,8 @@ int64_t server_known_reach_us();
 void server_learn_reach(int64_t reach_us);
 
 // Takes in which layout counts set-backs: `counter` tells layouts apart, and is not 0. Where the
-// file knows another one, no count serves moments that the other may have used.
+// file knows another one, no count serves moments that the other may have used. The file knows this
+// one too when it returns: the next start may be of one of them alone.
 void server_counted_by(int64_t counter);
 
 // Makes the file say at least `wanted`. Returns 0 when it does, otherwise how many microseconds

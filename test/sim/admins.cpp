@@ -6,6 +6,7 @@
 #include "durable/durable.hpp"
 #include "durable/horizon.hpp"
 #include "durable/server_horizon.hpp"
+#include "drawing.hpp"
 #include "settings/settings.hpp"
 
 #include <algorithm>
@@ -98,21 +99,25 @@ void raise_by_mistake()
 void repair(uint32_t max_node, bool none_kept)
 {
     const int64_t now_us = wall_clock(here());
-    const int64_t furthest = now_us + repaired_to();
+    const int64_t furthest = std::max(now_us + repaired_to(), spared_from_repairs_us());
     if (highest_stamped_us() > furthest || wrong_us != 0) {
         return;
     }
     const uint32_t last = last_node();
     const int64_t made_ids = nodes_with_ids() & static_cast<int64_t>((UINT64_C(2) << last) - 1);
+    const int mistakes = mistakes_ever();
     repair_begins(my_database(), furthest);
     horizon_is_lowered(my_database(), now_us + flakeid::least_max_ahead_us);
+    other_server_is_forgotten(now_us + flakeid::least_max_ahead_us);
     if (flakeid::horizon_repair(now_us, 0, last, max_node, none_kept)) {
         was_repaired();
         note("the horizon of database %lld is repaired", my_database());
         if (!none_kept && made_ids != 0) {
             broken("a repair for a node that made ids");
         }
-        repaired(here(), my_database());
+        if (mistakes == mistakes_ever()) {
+            repaired(here(), my_database());
+        }
     }
     repair_ends(my_database());
 }
@@ -182,6 +187,73 @@ void repair_at_hand()
         }
         repair(layouts[layout_of_database[database]].layout.max_node, true);
     });
+    end_backend();
+}
+
+namespace {
+
+// A dump of another server, which has the same configuration.
+void restore_elsewhere()
+{
+    const int64_t other_us = right_wall() + world.max_ahead;
+    nodes_may_be_raised();
+    for (int i = 0; i < here().database_count; i++) {
+        raise_begins(i);
+    }
+    if (running->random.one_in(2)) {
+        replace_state(nullptr); // as CREATE EXTENSION in the same transaction
+    }
+    flakeid::horizon_restore_elsewhere(world.max_ahead); // as the dump says
+    end_transaction(true);
+    other_server_is_restored(other_us);
+    note("a dump of another server is restored");
+}
+
+void err(int, int64_t)
+{
+    load_library();
+    raise_by_mistake();
+    end_transaction(true);
+}
+
+void act(int database, int64_t number)
+{
+    load_library();
+    if (world.has('M') && number < 3 && behind() < clock_may_lag) { // as guarantees.md wants it
+        restore_elsewhere();
+        return;
+    }
+    if (number < 7) {
+        repair(layouts[layout_of_database[database]].layout.max_node, true);
+    } else {
+        extend_by_mistake();
+    }
+    end_transaction(true);
+}
+
+void in_transaction(void (*body)(int database, int64_t number), int database, int64_t number)
+{
+    my_transaction = static_cast<int>(transactions.size());
+    transactions.emplace_back();
+    begin_transaction();
+    if (!survives_error([&] { body(database, number); })) {
+        repair_is_refused();
+        abort_transaction();
+    }
+}
+
+} // namespace
+
+void administrator()
+{
+    const int database = static_cast<int>(running->random.below(here().database_count));
+    become_backend(most_backends - 1 - static_cast<int>(running->number % 2), database, {});
+    sleep_us(running->random.below(20 * ms));
+    const int64_t number = running->random.below(8);
+    if (number < 6) {
+        in_transaction(err, database, number);
+    }
+    in_transaction(act, database, number);
     end_backend();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "checker.hpp"
+#include "durable/server_file.hpp"
 #include "generator/generator.hpp"
 #include "server.hpp"
 
@@ -88,13 +89,24 @@ void never_twice(const Id& id);
 void never_twice_begins();
 void within_horizon(const Id& id);
 void past_other_server(const Id& id);
+// A dump of another server was restored, which stamped up to that moment: ids of all databases begin
+// past it. A repair of the same life, or of one that took a server's place, keeps that; another one
+// may forget it.
+void other_server_is_restored(int64_t us);
+void other_server_is_forgotten(int64_t us); // what lies past that moment
+void other_server_life_begins(Start how);
+int64_t other_server_us();
+int64_t spared_from_repairs_us();
 // What the file of the server says that a crash leaves.
-const flakeid::Stamped& flushed_file(Server& server);
+const flakeid::Body& flushed_file(Server& server);
 void rising(const Id& id);
 void rising_life_begins();
 void rising_begins();
 void close_to_clock(const Id& id);
 void back_explained(const Id& id);
+void counter_is_known(const Id& id);
+void counters_begin();
+void counters_life_begins();
 
 // The horizon of a database is being raised, and was in this life; it was raised to that moment.
 void raise_begins(int database);
@@ -128,6 +140,7 @@ bool forgotten(const Id& id, size_t life); // of that life or since
 // that: `relied`.
 void mistake_begins(int database, bool relied);
 bool erred(int database); // ever
+int mistakes_ever();
 void mistake_is_dropped(int database);
 void repaired(Server& server, int database);
 bool repaired_since(size_t life);

@@ -32,6 +32,7 @@ void history_begins()
     repaired_begins();
     rising_begins();
     settled_begins();
+    counters_begin();
 }
 
 void life_begins(Start how, int64_t behind, bool older_back)
@@ -41,8 +42,10 @@ void life_begins(Start how, int64_t behind, bool older_back)
     rising_life_begins();
     settled_life_begins();
     raised_life_begins(how);
+    other_server_life_begins(how);
     extensions_begin();
     span_life_begins();
+    counters_life_begins();
     writes_life_begins();
     repaired_life_begins(how);
 }
@@ -83,6 +86,7 @@ void id_is_handed_out(const Id& id)
     rising(id);
     close_to_clock(id);
     back_explained(id);
+    counter_is_known(id);
     settled_drawn(id);
     past_raised(id);
 }

@@ -70,8 +70,11 @@ void choose_layout(Server& server, int database)
     const bool first_of_all = first && database == 0;
     int layout;
     // Of several databases one alone may make ids, for as long as nothing starts again.
+    const int twin = 6 - layout_of_database[0]; // of the two whose counts share a bit
     do {
-        layout = database > 0 && chance.one_in(3) ? layout_of_database[0] : some_layout(chance);
+        layout = database > 0 && chance.one_in(3)                             ? layout_of_database[0]
+                 : database > 0 && (twin == 2 || twin == 4) && chance.one_in(2) ? twin
+                                                                              : some_layout(chance);
     } while ((first && world.has('Q') && !can_settle(layouts[layout].layout)) ||
              (first_of_all &&
               ((world.has('v') && layouts[layout].feature == 'O') || // too few ids a second

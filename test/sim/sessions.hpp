@@ -22,7 +22,7 @@ int some_layout(Random& random);
 // ALTER DATABASE ... SET flakeid.layout
 extern int layout_of_database[most_databases];
 void choose_layout(Server& server, int database);
-// All databases have one layout, which counts set-backs, and keep it: no set-back is too long.
+// All databases have one layout, which counts set-backs, and keep it: no set-back is waited for.
 bool all_count(const Server& server);
 
 // Of sessions whose flakeid.max_ahead is not the configuration's, in worlds with R
@@ -66,6 +66,7 @@ extern int database_at_hand;
 void make_extension_anew();
 void look_at_status();
 void repair_at_hand();
+void administrator(); // one of several that come at the same time
 extern const Directory* dumped; // what pg_restore restores
 extern bool restored_elsewhere; // of another server
 void restore_dump();

@@ -48,10 +48,19 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
     if (beside != nullptr) {
         processes[1] = &spawn(s, "looks", beside, s.image, true_us + chance.below(ms));
     }
-    for (const Process* process : processes) {
-        while (process != nullptr && process->alive && run_somebody(true_us + minute)) {
-            if (processes[1] != nullptr && processes[1]->alive && chance.one_in(20)) {
-                processes[1]->stopped_until = true_us + chance.below(20 * ms);
+    for (Process* process : processes) {
+        if (process != nullptr) {
+            process->random = Random(chance.next());
+        }
+    }
+    Process* stopped = processes[beside != nullptr && chance.one_in(2) ? 1 : 0];
+    const int64_t patience = true_us + minute; // a session may hold a lock while the clock stands still
+    for (Process* process : processes) {
+        while (process != nullptr && process->alive && !s.panicked) {
+            if (!run_somebody(true_us + minute) || true_us > patience) {
+                (void)calm_down();
+            } else if (beside != nullptr && stopped->alive && chance.one_in(20)) {
+                stopped->stopped_until = true_us + chance.below(20 * ms);
             }
         }
     }
@@ -98,7 +107,7 @@ void start(Start how, Directory directory)
     true_us += chance.below(300 * ms);
     s.clock.still_at = -1;
     if (world.has('K') && chance.one_in(3)) {
-        set_back(chance.below(lives.size() > 1 && all_count(s) && chance.one_in(3) ? 30 * second : 4 * second));
+        set_back(chance.below(lives.size() > 1 && chance.one_in(3) ? 30 * second : 4 * second));
     }
     if (took_a_place(how) && behind() > 2900 * ms) {
         s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it

@@ -52,6 +52,7 @@ const std::vector<Feature> features = {
     {'v', "sessions that end a thousand transactions while a snapshot is held"},
     {'l', "queries in parallel"},
     {'d', "databases that are dropped"},
+    {'o', "administrators who come at the same time"},
 };
 
 namespace {
@@ -79,6 +80,7 @@ Reached copy_happened('M', "a copy went on elsewhere");
 Reached dump_happened('M', "a dump went on elsewhere");
 Reached promotion_happened('P', "a promotion");
 Reached dropped_happened('d', "a database was dropped");
+Reached administrators_met('o', "administrators came at the same time");
 
 // ---- Steps
 
@@ -150,7 +152,7 @@ void step_promotion()
 
 void step_take_copy()
 {
-    if (!knows_reach(flushed_file(server()))) {
+    if (!knows_reach(flushed_file(server()).stamped)) {
         return;
     }
     if (copies.size() == 4) {
@@ -249,10 +251,21 @@ void step_drop_database()
     }
     administer(s, restores ? "pg_restore" : "CREATE EXTENSION",
                restores ? restore_dump : make_extension_anew);
-    for (int i = 0; restored_elsewhere && right && i < s.database_count; i++) {
-        horizon_is_raised(i, other_us);
+    if (restored_elsewhere && right) {
+        other_server_is_restored(other_us);
     }
     run_turns(chance.below(12));
+}
+
+void step_administrators()
+{
+    administrators_met();
+    administer(server(), "administrator", administrator, administrator);
+    if (world.has('X') && chance.one_in(3)) {
+        step_crash(); // before anybody else writes the file of the server
+    } else {
+        run_turns(chance.below(12));
+    }
 }
 
 void step_reload()
@@ -312,6 +325,7 @@ const std::vector<StepKind> server_steps = {
     {"the settings are read anew", 'H', 15, step_reload},
     {"the clock leaps by days, or is put right or accepted", 'w', 20, step_wrong_clock},
     {"a database is dropped", 'd', 10, step_drop_database},
+    {"administrators come", 'o', 100, step_administrators},
 };
 
 } // namespace
@@ -370,6 +384,9 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     }
     if (world.has('v') && !world.has('Q')) {
         world.chosen += 'Q';
+    }
+    if (world.has('o') && !world.has('f')) {
+        world.chosen += 'f';
     }
     // A layout that begins and ends soon has no ids left after such a leap, and too few a second for
     // a thousand transactions.

@@ -2,7 +2,6 @@
 // the latest moment there whatever its count, and for a node that is remembered to make ids. Up to
 // what the flushed file of the server says, too.
 #include "checkers.hpp"
-#include "durable/server_file.hpp"
 
 #include <cstring>
 
@@ -20,10 +19,10 @@ bool is_past(const Id& id, int64_t stamp, int64_t horizon)
 
 } // namespace
 
-const flakeid::Stamped& flushed_file(Server& server)
+const flakeid::Body& flushed_file(Server& server)
 {
     static std::string bytes;
-    static flakeid::Stamped said;
+    static flakeid::Body said;
     const std::string& now = server.now.files["flakeid/horizon"].flushed;
     if (now == bytes) {
         return said;
@@ -36,7 +35,11 @@ const flakeid::Stamped& flushed_file(Server& server)
         if (is_sealed(record) && record.head.era == era_of_records(records)) {
             flakeid::Body body;
             memcpy(&body, record.body, sizeof body);
-            said = merged(said, body.stamped);
+            body.stamped = merged(said.stamped, body.stamped);
+            if (said.counter != 0 && said.counter != body.counter) {
+                body.counter = body.counter == 0 ? said.counter : flakeid::several_counters;
+            }
+            said = body;
         }
     }
     return said;
@@ -51,7 +54,7 @@ void within_horizon(const Id& id)
              static_cast<long long>(durable.stamped.stamp[id.generator.kind]));
         broken("an id past the flushed horizon");
     }
-    const int64_t in_file = flushed_file(here()).stamp[id.generator.kind];
+    const int64_t in_file = flushed_file(here()).stamped.stamp[id.generator.kind];
     if (is_past(id, stamp, in_file)) {
         tell("stamp %llx, the file says %llx", static_cast<long long>(stamp),
              static_cast<long long>(in_file));

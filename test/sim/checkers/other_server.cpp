@@ -3,17 +3,58 @@
 #include "checkers.hpp"
 #include "world.hpp"
 
+#include <algorithm>
+
 namespace sim {
+
+namespace {
+
+int64_t restored_us; // up to where the servers stamped whose dumps were restored here
+size_t restored_in;  // the number of lives then
+
+// Of the server whose place this one took.
+int64_t place_us()
+{
+    const Life& life = lives.back();
+    const bool other = took_a_place(life.how) && life.how != Start::put_back &&
+                       life.behind < clock_may_lag && !world.has('w');
+    return other ? life.right_us + world.max_ahead : 0;
+}
+
+} // namespace
+
+void other_server_life_begins(Start how)
+{
+    if (how != Start::crash && how != Start::fast) {
+        restored_us = 0; // a copy may be older
+    }
+}
+
+void other_server_is_restored(int64_t us)
+{
+    restored_us = std::max(restored_us, us);
+    restored_in = lives.size();
+}
+
+int64_t other_server_us()
+{
+    return restored_us;
+}
+
+int64_t spared_from_repairs_us()
+{
+    return std::max(restored_in == lives.size() ? restored_us : 0, place_us());
+}
+
+void other_server_is_forgotten(int64_t us)
+{
+    restored_us = std::min(restored_us, std::max(us, spared_from_repairs_us()));
+}
 
 void past_other_server(const Id& id)
 {
-    const Life& life = lives.back();
-    if (!took_a_place(life.how) || life.how == Start::put_back || life.behind >= clock_may_lag ||
-        repaired_since(lives.size() - 1) || world.has('w')) {
-        return;
-    }
     const int64_t us = word_start_us(id.generator, id.word);
-    const int64_t other_us = life.right_us + world.max_ahead;
+    const int64_t other_us = place_us();
     if (us <= other_us) {
         tell("id %llx of %.6f, the other server may have stamped up to %.6f",
              static_cast<unsigned long long>(id.raw), static_cast<double>(us) / 1e6,

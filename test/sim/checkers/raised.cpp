@@ -42,12 +42,12 @@ void horizon_is_lowered(int database, int64_t us)
 
 int64_t raised_to(int database)
 {
-    return raised[database];
+    return std::max(raised[database], other_server_us());
 }
 
 void past_raised(const Id& id)
 {
-    const int64_t us = std::min(id.raised_before, raised[my_database()]);
+    const int64_t us = std::min(id.raised_before, raised_to(my_database()));
     if (id.repairs_before == repairs_of(my_database()) &&
         word_start_us(id.generator, id.word) <= us) {
         tell("id %llx of %.6f, raised to %.6f", static_cast<unsigned long long>(id.raw),
