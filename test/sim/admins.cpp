@@ -88,6 +88,7 @@ void raise_ends(bool committed)
         horizon_is_raised(my_database(), my_raise);
     }
     my_raise = 0;
+    mistakes_end();
 }
 
 void raise_by_mistake()
@@ -105,6 +106,7 @@ void repair(uint32_t max_node, bool none_kept)
     }
     const uint32_t last = last_node();
     const int64_t made_ids = nodes_with_ids() & static_cast<int64_t>((UINT64_C(2) << last) - 1);
+    const bool alone = !somebody_errs();
     const int mistakes = mistakes_ever();
     repair_begins(my_database(), furthest);
     horizon_is_lowered(my_database(), now_us + flakeid::least_max_ahead_us);
@@ -115,7 +117,7 @@ void repair(uint32_t max_node, bool none_kept)
         if (!none_kept && made_ids != 0) {
             broken("a repair for a node that made ids");
         }
-        if (mistakes == mistakes_ever()) {
+        if (alone && mistakes == mistakes_ever()) {
             repaired(here(), my_database());
         }
     }

@@ -141,6 +141,8 @@ bool forgotten(const Id& id, size_t life); // of that life or since
 void mistake_begins(int database, bool relied);
 bool erred(int database); // ever
 int mistakes_ever();
+bool somebody_errs(); // in another transaction, which has not ended
+void mistakes_end();  // this transaction does
 void mistake_is_dropped(int database);
 void repaired(Server& server, int database);
 bool repaired_since(size_t life);

@@ -22,7 +22,8 @@ int under_way[most_databases]; // one that was killed stays until the life ends
 int64_t highest_us;
 int64_t nodes;
 bool raised_or_extended[most_databases], extended[most_databases]; // by mistake
-int mistakes;
+int mistakes, mistakes_under_way;
+PROCESS_LOCAL int my_mistakes = 0; // of this transaction
 
 // Less than a mistake, and more than sessions stamp.
 constexpr int64_t far_ahead = 10 * minute;
@@ -104,11 +105,14 @@ void repaired_life_begins(Start how)
 {
     nodes = how == Start::crash || how == Start::fast ? nodes : 0; // a copy may be older
     std::fill(under_way, under_way + most_databases, 0);
+    mistakes_under_way = 0;
 }
 
 void mistake_begins(int database, bool relied)
 {
     mistakes++;
+    mistakes_under_way++;
+    my_mistakes++;
     raised_or_extended[database] = true;
     extended[database] = extended[database] || relied;
 }
@@ -117,6 +121,17 @@ void mistake_is_dropped(int database)
 {
     const bool repairs = std::any_of(under_way, under_way + most_databases, [](int n) { return n > 0; });
     extended[database] = extended[database] && repairs; // one that began before finds it there
+}
+
+void mistakes_end()
+{
+    mistakes_under_way -= my_mistakes;
+    my_mistakes = 0;
+}
+
+bool somebody_errs()
+{
+    return mistakes_under_way > my_mistakes;
 }
 
 int mistakes_ever()
