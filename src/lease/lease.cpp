@@ -217,7 +217,7 @@ void lease_begin_force()
             uint32_t count;
             Slot* slots = taken_slots(&count);
             for (uint32_t i = 0; i < count; i++) {
-                close_slot(slots[i]);
+                close_slot(slots[i]); // whoever draws looks at leases_in_force() too
             }
         }
     });

@@ -61,6 +61,7 @@ flakeid::Durable made_anew()
 void raise(int64_t us)
 {
     const int repairs = repairs_of(my_database());
+    const int64_t reach_us = flushed_file(here()).stamped.reach_us;
     raise_begins(my_database());
     if (running->random.one_in(3)) {
         flakeid::horizon_restore(running->random.one_in(2) ? flakeid::plain_horizon
@@ -77,9 +78,12 @@ void raise(int64_t us)
     }
     if (replaces_state()) {
         my_raise = std::max(my_raise, us); // a rollback undoes a restore
-    } else {
-        horizon_is_raised(my_database(), us);
+        return;
     }
+    if (durable_of(here().flushed_rows[my_database()]).stamped.reach_us < reach_us) {
+        broken("a row that was raised does not say how far ahead ids of this server may lie");
+    }
+    horizon_is_raised(my_database(), us);
 }
 
 void raise_ends(bool committed)
@@ -250,7 +254,6 @@ void administrator()
 {
     const int database = static_cast<int>(running->random.below(here().database_count));
     become_backend(most_backends - 1 - static_cast<int>(running->number % 2), database, {});
-    sleep_us(running->random.below(20 * ms));
     const int64_t number = running->random.below(8);
     if (number < 6) {
         in_transaction(err, database, number);

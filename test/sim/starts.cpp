@@ -46,7 +46,7 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
     s.failing_writes = 0;
     Process* processes[] = {&spawn(s, name, body, s.image, true_us), nullptr};
     if (beside != nullptr) {
-        processes[1] = &spawn(s, "looks", beside, s.image, true_us + chance.below(ms));
+        processes[1] = &spawn(s, "beside", beside, s.image, true_us + chance.below(20 * ms));
     }
     for (Process* process : processes) {
         if (process != nullptr) {
@@ -69,7 +69,8 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
 
 bool knows_reach(const flakeid::Stamped& said)
 {
-    return world.other_role != role_of_8_s || said.reach_us >= world.max_ahead;
+    // Without that, a role's own max_ahead counts, which may be less than others had.
+    return world.max_ahead == World{}.max_ahead || said.reach_us >= world.max_ahead;
 }
 
 bool rows_know_reach(const Directory& directory)
