@@ -53,7 +53,7 @@ void horizon_init()
 int64_t published_least_us(Horizon* horizon)
 {
     const auto least_us = static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
-    return std::max(least_us, server_least_us());
+    return std::max(least_us, server_floors().least_us);
 }
 
 int64_t published_us(Horizon* horizon)

@@ -165,6 +165,23 @@ void write(ServerHorizon* server)
     }
 }
 
+// Raises the floors to where no other server has stamped, which no repair takes back.
+void begin_past(ServerHorizon* server, int64_t us)
+{
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside a repair
+    raise_to(&server->spared_until_us, number_of(us + extension_us));
+    Stamped taken{};
+    taken.least_us = us;
+    for (int kind = 0; kind < horizon_kinds; kind++) {
+        const Stamp floor{pg_atomic_read_u64(&server->floor[kind])};
+        const Stamp stamp = stamp_of(stamp_back(floor), us);
+        raise_to(&server->floor[kind], static_cast<uint64_t>(stamp));
+        take_stamp(&taken, kind, stamp);
+    }
+    raise(&server->next, taken);
+    LWLockRelease(AddinShmemInitLock);
+}
+
 // True when the file says all that.
 bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only)
 {
@@ -206,13 +223,16 @@ Floors server_floors()
     ServerHorizon* server = loaded();
     return {{Stamp{pg_atomic_read_u64(&server->floor[plain_horizon])},
              Stamp{pg_atomic_read_u64(&server->floor[back_horizon])}},
-            server_least_us()};
+            read(&server->next.least_us)};
 }
 
 int64_t server_apart_us(int64_t reach_us)
 {
     ServerHorizon* server = loaded();
-    return apart_us(read(&server->adopted_us), std::max(reach_us, configured_max_ahead_us()));
+    const int64_t us =
+        apart_us(read(&server->adopted_us), std::max(reach_us, configured_max_ahead_us()));
+    begin_past(server, us);
+    return us;
 }
 
 int64_t server_take_over(int64_t reach_us)
@@ -221,18 +241,7 @@ int64_t server_take_over(int64_t reach_us)
     server_learn_reach(std::max(reach_us, configured_max_ahead_us()));
     const int64_t now_us = wall_us();
     const int64_t us = apart_us(now_us, read(&server->next.reach_us));
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside a repair
-    raise_to(&server->spared_until_us, number_of(us + extension_us));
-    Stamped taken{};
-    taken.least_us = us;
-    for (int kind = 0; kind < horizon_kinds; kind++) {
-        const Stamp floor{pg_atomic_read_u64(&server->floor[kind])};
-        const Stamp stamp = stamp_of(stamp_back(floor), us);
-        raise_to(&server->floor[kind], static_cast<uint64_t>(stamp));
-        take_stamp(&taken, kind, stamp);
-    }
-    raise(&server->next, taken);
-    LWLockRelease(AddinShmemInitLock);
+    begin_past(server, us);
     write(server);
     return us;
 }
@@ -259,11 +268,6 @@ Stamp server_bound(int kind)
     return Stamp{pg_atomic_read_u64(&shared.get()->flushed.stamp[kind])};
 }
 
-int64_t server_least_us()
-{
-    return read(&loaded()->next.least_us);
-}
-
 void server_learn_reach(int64_t reach_us)
 {
     raise_to(&loaded()->next.reach_us, number_of(reach_us));
@@ -280,9 +284,10 @@ void server_counted_by(int64_t counter)
         set(&server->counter, first ? counter : several_counters);
     }
     pg_atomic_write_u32(&server->counted, 1);
-    const bool known = read(&server->known) == read(&server->counter);
+    const int64_t known = read(&server->known);
+    const bool says = known == read(&server->counter);
     LWLockRelease(AddinShmemInitLock);
-    if (!known) {
+    if (!says) {
         write(server);
     }
 }

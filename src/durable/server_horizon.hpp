@@ -29,8 +29,10 @@ Origin server_origin(bool used);
 // Returns where ids of this server begin since its start or a restore, whatever the database.
 Floors server_floors();
 
-// Returns the moment past which nothing was stamped under an earlier life of the data directory, by
-// servers that stamped up to `reach_us` ahead of the clock.
+// Raises the floors of this server to the moment past which nothing was stamped under an earlier
+// life of the data directory, by servers that stamped up to `reach_us` ahead of the clock. Returns
+// that moment. No repair takes it back: the first session, which loaded the horizon, may know of
+// less.
 int64_t server_apart_us(int64_t reach_us);
 
 // Raises the floors of this server to the moment past which no other server has stamped, whose
@@ -47,9 +49,6 @@ int64_t server_longest_wait_us();
 
 // Returns the published bound.
 Stamp server_bound(int kind);
-
-// Returns the moment before which no id of a layout with back is stamped, whatever its count.
-int64_t server_least_us();
 
 // Returns how far ahead of the clock ids of this server may lie, those of this session included.
 int64_t server_known_reach_us();

@@ -155,7 +155,7 @@ void start(Start how, Directory directory)
         }
     }
     // Only the row says what a role's own max_ahead was on the server that was replaced.
-    const bool known = world.other_role != role_of_8_s;
+    const bool known = world.max_ahead == World{}.max_ahead;
     if (how == Start::promoted && world.has('V') && !world.has('Q') && known && chance.one_in(4)) {
         database_at_hand = 0;
         administer(s, "DROP and CREATE EXTENSION", make_extension_anew);
