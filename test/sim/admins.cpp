@@ -3,10 +3,10 @@
 
 #include "checkers.hpp"
 #include "clocks.hpp"
+#include "drawing.hpp"
 #include "durable/durable.hpp"
 #include "durable/horizon.hpp"
 #include "durable/server_horizon.hpp"
-#include "drawing.hpp"
 #include "settings/settings.hpp"
 
 #include <algorithm>

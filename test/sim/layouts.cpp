@@ -69,12 +69,13 @@ void choose_layout(Server& server, int database)
     const bool first = lives.size() == 1;
     const bool first_of_all = first && database == 0;
     int layout;
-    // Of several databases one alone may make ids, for as long as nothing starts again.
     const int twin = 6 - layout_of_database[0]; // of the two whose counts share a bit
+    const bool has_twin = database > 0 && (twin == 2 || twin == 4);
+    // Of several databases one alone may make ids, for as long as nothing starts again.
     do {
-        layout = database > 0 && chance.one_in(3)                             ? layout_of_database[0]
-                 : database > 0 && (twin == 2 || twin == 4) && chance.one_in(2) ? twin
-                                                                              : some_layout(chance);
+        layout = database > 0 && chance.one_in(3) ? layout_of_database[0]
+                 : has_twin && chance.one_in(2)   ? twin
+                                                  : some_layout(chance);
     } while ((first && world.has('Q') && !can_settle(layouts[layout].layout)) ||
              (first_of_all &&
               ((world.has('v') && layouts[layout].feature == 'O') || // too few ids a second

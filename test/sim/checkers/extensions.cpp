@@ -41,7 +41,8 @@ void extensions_are_dropped(int database)
 void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after)
 {
     // There a row may say anything; and a repair writes what others lead the server to.
-    if (world.has('r') || world.has('V') || world.has('o') || erred(database) || repair_goes_on(database)) {
+    if (world.chosen.find_first_of("rVo") != std::string::npos || erred(database) ||
+        repair_goes_on(database)) {
         return;
     }
     looked_moved = may_look_moved(server) ? lives.size() : looked_moved;
