@@ -159,6 +159,7 @@ void start(Start how, Directory directory)
     if (how == Start::promoted && world.has('V') && !world.has('Q') && known && chance.one_in(4)) {
         database_at_hand = 0;
         administer(s, "DROP and CREATE EXTENSION", make_extension_anew);
+        horizon_is_raised(0, 0);
     }
     begin_sessions(s, chance.one_in(2) ? 0 : 20 * ms);
     if (chance.one_in(2)) {

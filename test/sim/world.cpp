@@ -385,15 +385,15 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     if (world.has('v') && !world.has('Q')) {
         world.chosen += 'Q';
     }
-    if (world.has('o') && !world.has('f')) {
-        world.chosen += 'f';
-    }
-    // A layout that begins and ends soon has no ids left after such a leap, and too few a second for
-    // a thousand transactions.
-    for (const char other : {'w', 'v'}) {
+    // A layout that begins and ends soon has no ids left after such a leap, nor beside mistakes, and
+    // too few a second for a thousand transactions.
+    for (const char other : {'w', 'v', 'o'}) {
         if (world.chosen.find_first_of("eb") != std::string::npos && world.has(other)) {
             world.chosen.erase(world.chosen.find(other), 1);
         }
+    }
+    if (world.has('o') && !world.has('f')) {
+        world.chosen += 'f';
     }
     // Their ids rise at another pace from the same one on, and so may be the same.
     if (world.has('e') && world.has('b')) {

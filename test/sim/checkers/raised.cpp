@@ -9,14 +9,18 @@ namespace sim {
 namespace {
 
 int64_t raised[most_databases];
+int64_t raised_at[most_databases]; // true time, of the highest
 size_t life_of_raise[most_databases]; // the number of lives when one began
 
 } // namespace
 
 void raised_life_begins(Start how)
 {
-    if (how != Start::crash && how != Start::fast) {
-        std::fill(raised, raised + most_databases, 0); // a copy may be older
+    for (int i = 0; i < most_databases; i++) {
+        // A standby lags by less than a second, and a copy may be older.
+        const bool known = how == Start::crash || how == Start::fast ||
+                           (how == Start::promoted && raised_at[i] < true_us - 2 * second);
+        raised[i] = known ? raised[i] : 0;
     }
 }
 
@@ -32,6 +36,7 @@ bool raise_began(int database)
 
 void horizon_is_raised(int database, int64_t us)
 {
+    raised_at[database] = us > raised[database] ? true_us : raised_at[database];
     raised[database] = us == 0 ? 0 : std::max(raised[database], us);
 }
 
