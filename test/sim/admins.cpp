@@ -101,18 +101,33 @@ void raise_by_mistake()
     raise(right_clock() + minute * 60);
 }
 
+namespace {
+
+// What a repair that begins now keeps.
+int64_t kept_until(int64_t now_us)
+{
+    return std::max(now_us + repaired_to(), spared_from_repairs_us());
+}
+
+// True where clocks led ids no further.
+bool may_repair(int64_t now_us)
+{
+    return highest_stamped_us() <= kept_until(now_us) && wrong_us == 0;
+}
+
+} // namespace
+
 void repair(uint32_t max_node, bool none_kept)
 {
     const int64_t now_us = wall_clock(here());
-    const int64_t furthest = std::max(now_us + repaired_to(), spared_from_repairs_us());
-    if (highest_stamped_us() > furthest || wrong_us != 0) {
+    if (!may_repair(now_us)) {
         return;
     }
     const uint32_t last = last_node();
     const int64_t made_ids = nodes_with_ids() & static_cast<int64_t>((UINT64_C(2) << last) - 1);
     const bool alone = !somebody_errs();
     const int mistakes = mistakes_ever();
-    repair_begins(my_database(), furthest);
+    repair_begins(my_database(), kept_until(now_us));
     horizon_is_lowered(my_database(), now_us + flakeid::least_max_ahead_us);
     other_server_is_forgotten(now_us + flakeid::least_max_ahead_us);
     if (flakeid::horizon_repair(now_us, 0, last, max_node, none_kept)) {
@@ -199,8 +214,9 @@ void repair_at_hand()
 namespace {
 
 // A dump of another server, which has the same configuration.
-void restore_elsewhere()
+void restore_elsewhere(int, int64_t)
 {
+    load_library();
     const int64_t other_us = right_wall() + world.max_ahead;
     nodes_may_be_raised();
     for (int i = 0; i < here().database_count; i++) {
@@ -225,14 +241,10 @@ void err(int, int64_t)
 void act(int database, int64_t number)
 {
     load_library();
-    if (world.has('M') && number < 3 && behind() < clock_may_lag) { // as guarantees.md wants it
-        restore_elsewhere();
-        return;
-    }
-    if (number < 7) {
-        repair(layouts[layout_of_database[database]].layout.max_node, true);
-    } else {
+    if (number == 7) {
         extend_by_mistake();
+    } else {
+        repair(layouts[layout_of_database[database]].layout.max_node, true);
     }
     end_transaction(true);
 }
@@ -255,10 +267,15 @@ void administrator()
     const int database = static_cast<int>(running->random.below(here().database_count));
     become_backend(most_backends - 1 - static_cast<int>(running->number % 2), database, {});
     const int64_t number = running->random.below(8);
-    if (number < 6) {
-        in_transaction(err, database, number);
+    const bool right = wrong_us == 0 && behind() < clock_may_lag; // as guarantees.md wants it
+    if (world.has('M') && number < 3 && right) {
+        in_transaction(restore_elsewhere, database, number);
+    } else if (may_repair(wall_clock(here()))) {
+        if (number < 6) {
+            in_transaction(err, database, number);
+        }
+        in_transaction(act, database, number);
     }
-    in_transaction(act, database, number);
     end_backend();
 }
 

@@ -186,6 +186,7 @@ int flush_file(Descriptor& of)
     if (failed) {
         if (file != nullptr) {
             file->flushed_page = -1; // nobody knows
+            file->other_date = true; // the record may be of before a repair, and is not written again
         }
         return -1;
     }

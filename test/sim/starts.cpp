@@ -108,7 +108,8 @@ void start(Start how, Directory directory)
     true_us += chance.below(300 * ms);
     s.clock.still_at = -1;
     if (world.has('K') && chance.one_in(3)) {
-        set_back(chance.below(lives.size() > 1 && chance.one_in(3) ? 30 * second : 4 * second));
+        const bool far = lives.size() > 1 && behind() < 10 * second && chance.one_in(3);
+        set_back(chance.below(far ? 30 * second : 4 * second));
     }
     if (took_a_place(how) && behind() > 2900 * ms) {
         s.clock.offset += behind() - chance.below(2900 * ms); // as guarantees.md wants it
