@@ -214,10 +214,8 @@ void repair_at_hand()
 namespace {
 
 // A dump of another server, which has the same configuration.
-void restore_elsewhere(int, int64_t)
+void restore_elsewhere()
 {
-    load_library();
-    const int64_t other_us = right_wall() + world.max_ahead;
     nodes_may_be_raised();
     for (int i = 0; i < here().database_count; i++) {
         raise_begins(i);
@@ -226,38 +224,24 @@ void restore_elsewhere(int, int64_t)
         replace_state(nullptr); // as CREATE EXTENSION in the same transaction
     }
     flakeid::horizon_restore_elsewhere(world.max_ahead); // as the dump says
-    end_transaction(true);
-    other_server_is_restored(other_us);
-    note("a dump of another server is restored");
 }
 
-void err(int, int64_t)
+// False when an error ended it.
+template <typename Body>
+bool in_transaction(Body body)
 {
-    load_library();
-    raise_by_mistake();
-    end_transaction(true);
-}
-
-void act(int database, int64_t number)
-{
-    load_library();
-    if (number == 7) {
-        extend_by_mistake();
-    } else {
-        repair(layouts[layout_of_database[database]].layout.max_node, true);
-    }
-    end_transaction(true);
-}
-
-void in_transaction(void (*body)(int database, int64_t number), int database, int64_t number)
-{
-    my_transaction = static_cast<int>(transactions.size());
-    transactions.emplace_back();
+    new_transaction();
     begin_transaction();
-    if (!survives_error([&] { body(database, number); })) {
+    const bool good = survives_error([&] {
+        load_library();
+        body();
+        end_transaction(true);
+    });
+    if (!good) {
         repair_is_refused();
         abort_transaction();
     }
+    return good;
 }
 
 } // namespace
@@ -269,12 +253,26 @@ void administrator()
     const int64_t number = running->random.below(8);
     const bool right = wrong_us == 0 && behind() < clock_may_lag; // as guarantees.md wants it
     if (world.has('M') && number < 3 && right) {
-        in_transaction(restore_elsewhere, database, number);
+        int64_t other_us = 0;
+        const bool good = in_transaction([&] {
+            other_us = right_wall() + world.max_ahead;
+            restore_elsewhere();
+        });
+        if (good) {
+            other_server_is_restored(other_us);
+            note("a dump of another server is restored");
+        }
     } else if (may_repair(wall_clock(here()))) {
         if (number < 6) {
-            in_transaction(err, database, number);
+            (void)in_transaction(raise_by_mistake);
         }
-        in_transaction(act, database, number);
+        if (number == 7) {
+            (void)in_transaction(extend_by_mistake);
+        } else {
+            (void)in_transaction([&] {
+                repair(layouts[layout_of_database[database]].layout.max_node, true);
+            });
+        }
     }
     end_backend();
 }

@@ -24,6 +24,12 @@ PROCESS_LOCAL int my_layout = 0;
 PROCESS_LOCAL int my_transaction = 0;
 PROCESS_LOCAL int64_t my_ids = 0;
 
+void new_transaction()
+{
+    my_transaction = static_cast<int>(transactions.size());
+    transactions.emplace_back();
+}
+
 Random& mine()
 {
     return running->random;

@@ -7,6 +7,7 @@ namespace sim {
 
 extern int my_layout;      // flakeid.layout of the session
 extern int my_transaction; // as the checkers count them
+void new_transaction();    // it is another one from now on
 extern int64_t my_ids;     // that its transaction has drawn
 
 Random& mine(); // of the running process

@@ -255,8 +255,7 @@ void transact()
 // In a transaction of its own.
 void run_errand(Seat& seat)
 {
-    my_transaction = static_cast<int>(transactions.size());
-    transactions.emplace_back();
+    new_transaction();
     begin_transaction();
     const bool good = survives_error([&] {
         load_library();
@@ -291,8 +290,7 @@ bool hurry()
 {
     my_commits_wait = false;
     for (uint64_t n = 0; n < flakeid::ended_kept + 200; n++) {
-        my_transaction = static_cast<int>(transactions.size());
-        transactions.emplace_back();
+        new_transaction();
         begin_transaction();
         const bool good = survives_error([&] {
             load_library();
@@ -321,8 +319,7 @@ bool work()
         mine().one_in(snapshot_is_held() ? 8 : 60) && !hurry()) {
         return !my_end;
     }
-    my_transaction = static_cast<int>(transactions.size());
-    transactions.emplace_back();
+    new_transaction();
     const bool commits = !mine().one_in(4);
     my_commits_wait = !mine().one_in(4);
     const bool prepares =
