@@ -286,9 +286,8 @@ void restore_dump()
     const flakeid::Origin here = flakeid::server_origin(false);
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
     restored_elsewhere = !flakeid::same_origin(here, dump.origin);
-    if (restored_elsewhere) { // its server has the same configuration
-        flakeid::horizon_restore_elsewhere(
-            std::max(dump.stamped.reach_us, flakeid::server_known_reach_us()));
+    if (restored_elsewhere) { // its server knew what its roles may do, see step_take_copy()
+        flakeid::horizon_restore_elsewhere(std::max(dump.stamped.reach_us, world.max_ahead));
     }
     const int64_t* stamp = dump.stamped.stamp;
     flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));
