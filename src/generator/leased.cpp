@@ -104,7 +104,6 @@ bool set_node(Generator& g, uint32_t node)
     set_slot(g, node, slot);
     if (leased_together(g) && Word{pg_atomic_read_u64(&slot->word)} == closed_word) {
         open_further(g);
-        refresh_limits(g, wall_us());
     }
     if (leased) {
         view_lease(g);

@@ -89,8 +89,24 @@ RecordOfLeases body_of(const Record& record)
     return body;
 }
 
+// A token that was found, and that no answer is known to, stays until its lease is wanted again.
+void add_unanswered(KeptLease (&kept)[max_leases])
+{
+    KeptLease* free = kept;
+    KeptLease* const end = kept + max_leases;
+    for (const KeptLease& found : file.found) {
+        free = std::find_if(free, end, [](const KeptLease& one) { return one.length_s == 0; });
+        if (found.length_s == asked_length && free != end) {
+            *free = found;
+        }
+    }
+}
+
 int put_page(int page, const Writer& writer)
 {
+    KeptLease kept[max_leases];
+    memcpy(kept, file.kept, sizeof kept);
+    add_unanswered(kept);
     Record records[page_records] = {};
     file.era++;
     for (int i = 0; i < page_records; i++) {
@@ -99,7 +115,7 @@ int put_page(int page, const Writer& writer)
         body.known = file.known;
         body.realm = file.realm;
         for (int k = 0; k < record_leases; k++) {
-            memcpy(body.leases[k], &file.kept[i * record_leases + k], kept_size);
+            memcpy(body.leases[k], &kept[i * record_leases + k], kept_size);
         }
         records[i].head.format = page_format;
         records[i].head.era = file.era;

@@ -301,6 +301,10 @@ void step_leave()
     if (chance.one_in(3)) {
         at_time(true_us + chance.below(10 * second), come_back); // it may crash until then
         pass(4 * second);
+        if (world.has('X') && runs(number) && chance.one_in(2)) {
+            crash_happened();
+            crash_member(number, chance.below(10 * second), false);
+        }
         return;
     }
     pass(chance.one_in(3) ? 100 * second : 4 * second);

@@ -1,6 +1,7 @@
 #include "leases/hosts.hpp"
 
 #include "checker.hpp"
+#include "leases/tokens.hpp"
 #include "leases/wire.hpp"
 
 #include <algorithm>
@@ -120,6 +121,9 @@ void statement_done(Host& host, int number)
     const Reply& reply = host.database.reply(backend.transaction);
     if (reply.refusal != LeaseRefusal::none) {
         host_counts.refusals++;
+        if (reply.refusal == LeaseRefusal::in_use && backend.server >= 0) {
+            node_is_refused(host, backend.server, backend.question);
+        }
         const Answer answer = answer_of(host, backend, reply);
         end_transaction_of(host, backend, false);
         say(host, backend, answer);

@@ -37,7 +37,7 @@ bool reachable()
 // Nothing happens but what a lease that is kept outlives, whatever becomes of the coordinator.
 bool keeps_leases()
 {
-    return world.chosen.find_first_of("KPEQMlRVwd") == std::string::npos;
+    return world.chosen.find_first_of("KPEQMlRwd") == std::string::npos;
 }
 
 // Answers are lost, but a server that was stopped tells again what it gave back.

@@ -54,6 +54,7 @@ void mark_is_answered(int64_t mark, bool all_ended)
 {
     Settled& marks = settled_here();
     note("mark %llx", mark);
+    mark_skips_nodes();
     // By then the clock has passed all nodes.
     const bool rests = all_ended && marks.id > 0 && marks.us < wall_clock(here()) - 10 * second;
     if (rests && static_cast<uint64_t>(mark) <= marks.id) {

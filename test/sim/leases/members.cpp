@@ -79,9 +79,11 @@ void draw_some(DrawingSession& me)
         }
         const int64_t began_us = true_us;
         flakeid::Generator& g = flakeid::configured_generator();
+        my_highest_wall = INT64_MIN;
         if (dice.one_in(5)) {
             const auto most = dice.one_in(100) ? 2000 : 6;
             const flakeid::Draw d = draw(g, {static_cast<uint32_t>(dice.between(1, most)), false});
+            leased_nodes_in_step(g, d.word);
             for (uint32_t i = 0; i < d.count; i++) {
                 lease_id_is_handed_out(g, d.word + i, began_us);
             }
@@ -91,6 +93,7 @@ void draw_some(DrawingSession& me)
             if (reserved && g.cache.next != g.cache.end) {
                 reserved_drawn();
             }
+            leased_nodes_in_step(g, word);
             lease_id_is_handed_out(g, word, began_us);
         }
         id_drawn();

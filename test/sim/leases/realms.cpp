@@ -75,6 +75,9 @@ void step_rename()
     note("the realm is renamed, rightly: %lld", faults.named);
     for (int i = 0; i < member_count; i++) {
         rename_of(i, "renamed");
+        if (chance.one_in(2)) {
+            pass(10 * second); // it asks before it is stopped
+        }
         if (runs(i) && chance.one_in(2)) {
             begin_stop(i, false);
         }

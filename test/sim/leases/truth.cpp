@@ -8,6 +8,7 @@
 #include "leases/life.hpp"
 #include "leases/members.hpp"
 #include "leases/status.hpp"
+#include "leases/tokens.hpp"
 #include "leases/wire.hpp"
 #include "leases/worker_process.hpp"
 #include "map.hpp"
@@ -198,8 +199,10 @@ void truth_begins()
     went_on_us.clear();
     status_begins();
     believed_begins();
+    tokens_begin();
     owners.clear();
     marks_begin();
+    spans_begin();
     handed_out = renewals_told = 0;
     given_away = {};
     std::fill(std::begin(made_until), std::end(made_until), 0);
@@ -221,6 +224,10 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     }
     if (says(sql, "lease_acquire(") && !values[8].null) {
         check_max_node(values[8].text);
+    }
+    if (says(sql, "lease_acquire(")) {
+        token_is_asked(question_of(sql, values).token);
+        crash_now_and_then(here().number, 30, 5 * ms);
     }
     if (says(sql, "lease_renew(")) {
         const auto renewed = leases.find(values[5].text);
@@ -410,6 +417,17 @@ bool holds_unused(int server, int64_t since_us)
     });
 }
 
+int64_t leased_from(uint32_t node, int64_t until_us, int64_t ago_us)
+{
+    const Told* lease = of_node[node].empty() ? nullptr : of_node[node].back();
+    const bool held = lease != nullptr && lease->server == here().number &&
+                      lease->life == here().life &&
+                      lease->directory == members[here().number].directory && !lease->given_back &&
+                      !lease->left && lease->answered_us < true_us - ago_us &&
+                      lease->end_us >= until_us;
+    return held ? lease->start_us : never;
+}
+
 bool renews_late(int server)
 {
     return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
@@ -438,10 +456,10 @@ bool goes_on_in_lease(int server)
     const int64_t now_us = wall_clock(servers[server]);
     return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
         const Told& lease = one.second;
-        const bool old = lease.answered_us < member.crashed_us - 5 * second;
+        const bool old = lease.answered_us < member.crashed_us - second / 2;
         const int64_t end_us = old ? lease.end_us : lease.earlier_end_us;
         return lease.server == server && lease.directory == member.directory && !lease.given_back &&
-               lease.told_us < member.crashed_us - 5 * second &&
+               lease.told_us < member.crashed_us - second / 2 &&
                (member.any || lease.node == static_cast<uint32_t>(member.node)) &&
                lease.start_us < now_us && end_us > now_us + second;
     });

@@ -47,6 +47,10 @@ int64_t last_made_us(int server);
 // A lease that the server holds, though nobody has used it or asked for it since then.
 bool holds_unused(int server, int64_t since_us);
 
+// From when on a lease has the node that the server which runs was told of that long ago, and that
+// lasts until then; never: there is none.
+int64_t leased_from(uint32_t node, int64_t until_us, int64_t ago_us);
+
 // A lease that lasts, and that half of its length ago was renewed last.
 bool renews_late(int server);
 
@@ -62,6 +66,12 @@ void mark_sees_id(const flakeid::Generator& g, uint64_t raw, int64_t from_us);
 
 // A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.
 void mark_is_answered(int64_t mark, bool all_ended);
+
+// Nodes of spans (spans.cpp): a seed begins; a mark was answered; an id was drawn, by a draw before
+// which my_highest_wall was set to INT64_MIN.
+void spans_begin();
+void mark_skips_nodes();
+void leased_nodes_in_step(const flakeid::Generator& g, flakeid::Word word);
 
 // Why a rule that is about to break may break, most special circumstance first (faults.cpp).
 const char* circumstance();

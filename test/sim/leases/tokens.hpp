@@ -1,0 +1,17 @@
+// With which tokens servers ask: a lease that a server was given, or may have been, is never in the
+// way of that server, which asks again with the token that it asked with.
+#pragma once
+
+#include "leases/hosts.hpp"
+
+namespace sim {
+
+void tokens_begin();
+
+// The server that runs asks for a lease.
+void token_is_asked(const Token& token);
+
+// A coordinator refuses a node to a server, which another lease has.
+void node_is_refused(const Host& host, int server, const Question& question);
+
+} // namespace sim
