@@ -79,8 +79,8 @@ struct Changed {
 };
 static_assert(is_plain<Changed>);
 
-// Makes the file of the server say what the database is about to rely on. What lies below a floor
-// is not relied on.
+// Makes the file of the server say what the database relies on from now on, and whoever repairs
+// another database leave it there. What lies below a floor is not relied on.
 int64_t cover(Horizon* horizon, const Stamped& stamped, bool at_once, int64_t now_us)
 {
     Stamped wanted{};
@@ -90,6 +90,7 @@ int64_t cover(Horizon* horizon, const Stamped& stamped, bool at_once, int64_t no
         const auto stamp = stamp_of_number(stamped.stamp[kind]);
         if (stamp > published_floor(horizon, kind)) {
             take_stamp(&wanted, kind, stamp);
+            raise_stamp(&horizon->relied[kind], stamp);
         }
     }
     return server_cover(wanted, at_once, now_us, settings.max_ahead_us);
@@ -108,7 +109,6 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     Stamp bound[horizon_kinds] = {};
     Oid file = InvalidOid;
     bool other_file = false;
-    bool moved = false;
     const Origin here = server_origin(true);
     const DurableChange made = durable_change([&](const DurablePage& page, Durable& durable) {
         const Durable before = durable;
@@ -135,7 +135,6 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
-                moved = true;
                 stamp = std::max(stamp, floor[kind]);
                 if (loaded) {
                     raise_stamp(&horizon->floor[kind], floor[kind]);
@@ -164,8 +163,6 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             }
         }
         changed.wait_us = cover(horizon, made.durable.stamped, at_once, wall_us());
-        // A repair of another database lowers the file below what nobody relies on yet.
-        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const Stamp flushed = server_bound(kind);
             const Stamp reached = std::max(flushed, published_floor(horizon, kind));
@@ -173,17 +170,10 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
                 std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
             if (stamp > bound[kind]) {
                 Assert(durable_is_flushed(made.page));
-                if (stamp > published_floor(horizon, kind)) {
-                    raise_stamp(&horizon->relied[kind], stamp);
-                }
                 raise_stamp(&horizon->bound[kind], stamp);
-                moved = true;
             }
         }
-        if (moved) {
-            horizon_moved(horizon);
-        }
-        LWLockRelease(AddinShmemInitLock);
+        horizon_moved(horizon); // also for a session that stands still after its raise
         pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
         pg_atomic_write_u32(&horizon->file, file);
     }

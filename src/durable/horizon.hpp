@@ -8,10 +8,10 @@
 // A bound is published no further than the horizon of the server (server_horizon.hpp) reaches,
 // which holds for all databases.
 //
-// Locking: AddinShmemInitLock is held to take an entry, to publish bounds, beside repairs of other
-// databases, and to publish what was loaded or repaired, beside whoever raises the floors of all.
+// Locking: AddinShmemInitLock is held to take an entry, and to publish what was loaded or repaired,
+// with the floor of the server, which is raised under it (server_horizon.hpp).
 // Who alters the row holds the lock of its page (durable.hpp), which orders those who extend. No
-// lock: all of Horizon but `database` is atomic. What is published moves `version` last, and a draw
+// lock: all of Horizon is atomic. What is published moves `version` last, and a draw
 // goes by numbers that it read while `version` stood still. A raise moves `least_us` before
 // `floor`, which are read in the other order: no draw goes by a floor that is raised and a moment
 // that is not, which look like a clock that was set back. Rejected: look at `bound` alone, and let
@@ -35,12 +35,11 @@
 
 namespace flakeid {
 
-// The durable bound of one database, as far as it is published. `database` changes only when it
-// was dropped.
+// The durable bound of one database, as far as it is published.
 struct alignas(64) Horizon {
-    Oid database;
-    pg_atomic_uint32 file;    // that the bound was flushed to
-    pg_atomic_uint64 version; // never 0, never twice the same
+    pg_atomic_uint32 database; // InvalidOid: it was dropped, and the entry is free
+    pg_atomic_uint32 file;     // that the bound was flushed to
+    pg_atomic_uint64 version;  // never 0, never twice the same
     pg_atomic_uint64 bound[horizon_kinds];
     pg_atomic_uint64 floor[horizon_kinds];
     pg_atomic_uint64 extended_at[horizon_kinds]; // Steady
@@ -48,7 +47,7 @@ struct alignas(64) Horizon {
     pg_atomic_uint64 least_us;                   // Stamped::least_us
     pg_atomic_uint64 kept[horizon_kinds];        // what flakeid.state says, as far as it is flushed
     pg_atomic_uint64 begun[horizon_kinds];       // `kept` as it was loaded
-    pg_atomic_uint64 relied[horizon_kinds];      // the bounds past a floor, whatever became of them
+    pg_atomic_uint64 relied[horizon_kinds];      // asked of the server's file, whatever came of it
 };
 static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
 
@@ -78,15 +77,16 @@ inline bool is_loaded(Horizon* horizon)
     return published_bound(horizon, back_horizon) != no_stamp;
 }
 
-// Forgets how far dropped databases have relied on the file of the server.
+// Frees the entries of databases that were dropped, and so forgets how far they have relied on the
+// file of the server.
 void forget_dropped();
 
 // Makes ids of all databases that are loaded begin after the moment `us`, which is the floor of the
-// server already.
+// server already: whoever loads or repairs another one meanwhile takes it from there.
 void raise_all_floors(int64_t us);
 
-// Returns how far other databases have relied on the file of the server since the start. A floor
-// that is raised over a bound takes nothing back. With AddinShmemInitLock held, nothing is added.
+// Returns how far other databases have relied on the file of the server since the start, or may
+// once they have read it. A floor that is raised over a bound takes nothing back.
 Stamped relied_by_others();
 
 // Returns the latest moment that sessions of the database may have to begin after.

@@ -86,8 +86,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
             const Stamped right = server_right(wall_us());
             right_us = std::max({right_us, wall_us() + least_max_ahead_us, right.latest_us});
             for (int kind = 0; durable.lost == 0 && kind < horizon_kinds; kind++) {
-                const Stamp stamp =
-                    std::max(stamp_of_number(stamped.stamp[kind]), published_floor(horizon, kind));
+                const Stamp stamp = stamp_of_number(stamped.stamp[kind]);
                 stamped.stamp[kind] =
                     std::max(stamp_number(repaired_stamp(stamp, right_us)), right.stamp[kind]);
             }

@@ -34,12 +34,17 @@ void make_entry(Horizon& fresh)
     pg_atomic_init_u64(&fresh.nodes, 0);
     pg_atomic_init_u64(&fresh.least_us, 0);
     pg_write_barrier();
-    fresh.database = MyDatabaseId;
+    pg_atomic_write_u32(&fresh.database, MyDatabaseId);
 }
 
-bool is_mine(const Horizon& horizon)
+bool is_mine(Horizon& horizon)
 {
-    return horizon.database == MyDatabaseId;
+    return pg_atomic_read_u32(&horizon.database) == MyDatabaseId;
+}
+
+bool is_free(Horizon& horizon)
+{
+    return pg_atomic_read_u32(&horizon.database) == InvalidOid;
 }
 
 } // namespace
@@ -72,26 +77,19 @@ void forget_dropped()
     const uint32_t count = pg_atomic_read_u32(&table->count);
     pg_read_barrier();
     for (uint32_t i = 0; i < count; i++) {
-        Horizon& other = table->entries[i];
-        const Oid database = other.database;
-        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
-            continue;
+        pg_atomic_uint32* owner = &table->entries[i].database;
+        Oid database = pg_atomic_read_u32(owner);
+        if (!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
+            (void)pg_atomic_compare_exchange_u32(owner, &database, InvalidOid);
         }
-        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        if (other.database == database) {
-            for (pg_atomic_uint64& relied : other.relied) {
-                pg_atomic_write_u64(&relied, 0);
-            }
-        }
-        LWLockRelease(AddinShmemInitLock);
     }
 }
 
 void raise_all_floors(int64_t us)
 {
     HorizonTable* table = shared.get();
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     const uint32_t count = pg_atomic_read_u32(&table->count);
+    pg_read_barrier();
     for (uint32_t i = 0; i < count; i++) {
         Horizon& horizon = table->entries[i];
         if (!is_loaded(&horizon)) {
@@ -104,7 +102,6 @@ void raise_all_floors(int64_t us)
         }
         horizon_moved(&horizon);
     }
-    LWLockRelease(AddinShmemInitLock);
 }
 
 Stamped relied_by_others()
@@ -115,7 +112,7 @@ Stamped relied_by_others()
     pg_read_barrier();
     for (uint32_t i = 0; i < count; i++) {
         Horizon& other = table->entries[i];
-        if (other.database == MyDatabaseId) {
+        if (is_mine(other) || is_free(other)) {
             continue;
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {
@@ -128,21 +125,10 @@ Stamped relied_by_others()
 Horizon* shared_horizon()
 {
     HorizonTable* table = shared.get();
-    Horizon* horizon = table->find_or_take(is_mine, make_entry);
-    // When all are taken, the entry of a dropped database is: no session of it is left.
-    for (int i = 0; horizon == nullptr && i < max_databases; i++) {
-        Horizon& other = table->entries[i];
-        const Oid database = other.database;
-        if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(database))) {
-            continue;
-        }
-        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        horizon = table->find(is_mine);
-        if (horizon == nullptr && other.database == database) {
-            make_entry(other);
-            horizon = &other;
-        }
-        LWLockRelease(AddinShmemInitLock);
+    Horizon* horizon = table->find_or_take(is_mine, make_entry, is_free);
+    if (horizon == nullptr) {
+        forget_dropped();
+        horizon = table->find_or_take(is_mine, make_entry, is_free);
     }
     if (horizon == nullptr) {
         ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),

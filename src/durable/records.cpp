@@ -13,27 +13,20 @@ constexpr int most_attempts = 5;
 void records_create(Records* shared)
 {
     pg_atomic_init_u64(&shared->era, 0);
-    for (pg_atomic_uint32* word :
-         {&shared->taken, &shared->fresh, &shared->next, &shared->newest}) {
+    for (pg_atomic_uint32* word : {&shared->taken, &shared->fresh, &shared->next}) {
         pg_atomic_init_u32(word, 0);
     }
 }
 
 int records_take(Records* shared)
 {
-    for (int attempt = 0; attempt < 2 * record_count; attempt++) {
+    for (int attempt = 0; attempt < record_count; attempt++) {
         const auto place =
             static_cast<int>(pg_atomic_fetch_add_u32(&shared->next, 1) % record_count);
         const uint32_t bit = 1u << place;
-        if (pg_atomic_read_u32(&shared->newest) == static_cast<uint32_t>(place) + 1 ||
-            (pg_atomic_fetch_or_u32(&shared->taken, bit) & bit) != 0) {
-            continue;
-        }
-        pg_memory_barrier();
-        if (pg_atomic_read_u32(&shared->newest) != static_cast<uint32_t>(place) + 1) {
+        if ((pg_atomic_fetch_or_u32(&shared->taken, bit) & bit) == 0) {
             return place;
         }
-        records_give_back(shared, place);
     }
     return -1;
 }

@@ -7,8 +7,10 @@
 // Locking: none. A bit of `taken` is the right to write one place; whoever set it clears it.
 //
 // What a crash or a full disk leaves, wherever it comes:
-//   1. In the middle of a record: its seal does not fit, and it counts for nothing. `newest` stands
-//      elsewhere, whole.
+//   1. In the middle of a record: its seal does not fit, and it counts for nothing. Places are
+//   taken
+//      in turn, so that later records stand elsewhere, whole; and a start that finds such a record
+//      takes the file for a changed one (own_records()) and begins past all of this server's ids.
 //   2. After the record, before the flush: it may be there or not. Nobody relied on it.
 //   3. While the records of an older era are replaced: once one of the new era is there, those that
 //      are left count for nothing; before, all of them still count.
@@ -24,16 +26,15 @@ namespace flakeid {
 
 // What sessions share of such a file. All of it is atomic, and 0 in the beginning.
 struct Records {
-    pg_atomic_uint64 era;    // of the records that are written
-    pg_atomic_uint32 taken;  // bit n: place n is being written
-    pg_atomic_uint32 fresh;  // bit n: place n was written since the start of the server
-    pg_atomic_uint32 next;   // a counter: where to look for a place
-    pg_atomic_uint32 newest; // 1 + the place of the record that was flushed last
+    pg_atomic_uint64 era;   // of the records that are written
+    pg_atomic_uint32 taken; // bit n: place n is being written
+    pg_atomic_uint32 fresh; // bit n: place n was written since the start of the server
+    pg_atomic_uint32 next;  // a counter: where to look for a place
 };
 
 void records_create(Records* shared);
 
-// Takes a place that nobody else writes, and not the newest. Returns its number, or -1.
+// Takes a place that nobody else writes. Returns its number, or -1.
 int records_take(Records* shared);
 void records_give_back(Records* shared, int place);
 
@@ -78,9 +79,6 @@ int records_write(const char* file, Records* shared, Fill fill)
         }
         result = put(place);
         result = result != 0 ? result : disk_flush(file);
-        if (result == 0) {
-            pg_atomic_write_u32(&shared->newest, static_cast<uint32_t>(place) + 1);
-        }
         records_give_back(shared, place);
         if (result != 0 || pg_atomic_read_u64(&shared->era) == era) {
             return result;

@@ -147,7 +147,6 @@ void write(ServerHorizon* server)
         };
         int result = records_write(server_file, &server->records, fill);
         if (result == ENOENT) {
-            pg_atomic_write_u32(&server->records.fresh, 0);
             result = disk_make(server_file, records_size);
             result = result != 0 ? result : records_write(server_file, &server->records, fill);
         }

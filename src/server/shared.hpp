@@ -70,8 +70,8 @@ inline void raise_to(pg_atomic_uint64* shared, uint64_t value)
     }
 }
 
-// A table whose entries are taken one after another and stay. They are read without a lock below
-// the count, which is raised last.
+// A table whose entries are taken one after another and stay, unless their owner is gone. They are
+// read without a lock below the count, which is raised last.
 template <typename Entry, int limit>
 struct SharedTable {
     pg_atomic_uint32 count;
@@ -92,23 +92,30 @@ struct SharedTable {
         return nullptr;
     }
 
-    // Returns the entry that `matches` accepts, or a new one made by `fill`; nullptr when all are
-    // taken. A session that dies under the lock leaves an entry above the count, which is filled
-    // anew.
+    // Returns the entry that `matches` accepts, or one made by `fill`, a new one or one that
+    // `is_free` accepts; nullptr when all are taken. A session that dies under the lock leaves an
+    // entry that is free or above the count, which is filled anew.
     template <typename Matches, typename Fill>
-    Entry* find_or_take(Matches matches, Fill fill)
+    Entry* find_or_take(
+        Matches matches, Fill fill, bool (*is_free)(Entry&) = [](Entry&) { return false; })
     {
         Entry* entry = find(matches);
         if (entry == nullptr) {
             LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
             entry = find(matches);
-            const uint32_t taken = pg_atomic_read_u32(&count);
-            Assert(taken <= limit);
-            if (entry == nullptr && taken < limit) {
-                entry = &entries[taken];
-                fill(*entry);
-                pg_write_barrier();
-                pg_atomic_write_u32(&count, taken + 1);
+            if (entry == nullptr) {
+                entry = find(is_free);
+                const uint32_t taken = pg_atomic_read_u32(&count);
+                Assert(taken <= limit);
+                const bool is_new = entry == nullptr && taken < limit;
+                entry = is_new ? &entries[taken] : entry;
+                if (entry != nullptr) {
+                    fill(*entry);
+                }
+                if (is_new) {
+                    pg_write_barrier();
+                    pg_atomic_write_u32(&count, taken + 1);
+                }
             }
             LWLockRelease(AddinShmemInitLock);
         }
