@@ -96,6 +96,7 @@ void other_server_is_restored(int64_t us);
 void other_server_is_forgotten(int64_t us); // what lies past that moment
 void other_server_life_begins(Start how);
 int64_t other_server_us();
+void other_server_is_said(Server& server); // when no restore is under way
 int64_t spared_from_repairs_us();
 // What the file of the server says that a crash leaves.
 const flakeid::Body& flushed_file(Server& server);

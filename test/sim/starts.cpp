@@ -53,18 +53,28 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
             process->random = Random(chance.next());
         }
     }
+    // Once for long, so that all is done meanwhile, or again and again.
     Process* stopped = processes[beside != nullptr && chance.one_in(2) ? 1 : 0];
+    const bool once = chance.one_in(2);
+    int64_t turns = chance.below(40); // until then
     const int64_t patience = true_us + minute; // a session may hold a lock while the clock stands still
     for (Process* process : processes) {
         while (process != nullptr && process->alive && !s.panicked) {
             if (!run_somebody(true_us + minute) || true_us > patience) {
                 (void)calm_down();
-            } else if (beside != nullptr && stopped->alive && chance.one_in(20)) {
-                stopped->stopped_until = true_us + chance.below(20 * ms);
+            } else if (beside != nullptr && (once ? turns-- == 0 : chance.one_in(20))) {
+                const int session = static_cast<int>(chance.below(world.session_count));
+                Process* somebody = once && chance.one_in(3) ? busy_session(s, session) : stopped;
+                if (somebody != nullptr) {
+                    somebody->stopped_until = true_us + chance.below(once ? 200 * ms : 20 * ms);
+                }
             }
         }
     }
     s.failing_writes = failing_writes;
+    if (!s.panicked) {
+        other_server_is_said(s);
+    }
 }
 
 bool knows_reach(const flakeid::Stamped& said)
@@ -163,8 +173,12 @@ void start(Start how, Directory directory)
         horizon_is_raised(0, 0);
     }
     begin_sessions(s, chance.one_in(2) ? 0 : 20 * ms);
-    if (chance.one_in(2)) {
+    const bool administrators = world.has('o') && how != Start::first && chance.one_in(2);
+    if (administrators || chance.one_in(2)) {
         tell_everyone(s);
+    }
+    if (administrators) {
+        administer(s, "administrator", administrator, administrator); // before all is loaded
     }
 }
 

@@ -8,12 +8,13 @@ namespace sim {
 
 bool may_look_moved(const Server& server)
 {
-    bool moved = ids_handed_out() == 0;
+    bool moved = false;
     for (const auto& [name, file] : server.now.files) {
         moved = moved || file.other_date || file.unsure;
     }
     for (const Life& life : lives) {
-        moved = moved || took_a_place(life.how);
+        const bool crashed = life.how == Start::crash;
+        moved = moved || took_a_place(life.how) || (crashed && ids_handed_out() == 0);
     }
     return moved;
 }

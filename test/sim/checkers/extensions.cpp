@@ -21,13 +21,16 @@ struct Moved {
     size_t caught_up_in; // the number of lives then
 };
 Moved moved[most_databases][flakeid::horizon_kinds];
-size_t looked_moved; // the number of lives when it last did; 0: never
+
+bool looked_moved()
+{
+    return std::any_of(lives.begin(), lives.end(), [](const Life& life) { return life.unsure; });
+}
 
 } // namespace
 
 void extensions_begin()
 {
-    looked_moved = lives.size() == 1 ? 0 : looked_moved;
     for (int database = 0; database < most_databases; database++) {
         extensions_are_dropped(database);
     }
@@ -38,21 +41,20 @@ void extensions_are_dropped(int database)
     std::fill(moved[database], moved[database] + flakeid::horizon_kinds, Moved{-second, 0});
 }
 
-void seldom_extended(Server& server, int database, const StateFile& before, const StateFile& after)
+void seldom_extended(Server&, int database, const StateFile& before, const StateFile& after)
 {
     // There a row may say anything; and a repair writes what others lead the server to.
     if (world.chosen.find_first_of("rVo") != std::string::npos || erred(database) ||
         repair_goes_on(database)) {
         return;
     }
-    looked_moved = may_look_moved(server) ? lives.size() : looked_moved;
     for (int kind = 0; kind < flakeid::horizon_kinds; kind++) {
         const auto from = flakeid::stamp_of_number(durable_of(before).stamped.stamp[kind]);
         const auto to = flakeid::stamp_of_number(durable_of(after).stamped.stamp[kind]);
         if (to <= from) {
             continue;
         }
-        if (looked_moved == 0 && stamp_us(to) > right_wall() + furthest_ahead()) {
+        if (stamp_us(to) > right_wall() + furthest_ahead() && !looked_moved()) {
             tell("%.6f s ahead", static_cast<double>(stamp_us(to) - right_wall()) / 1e6);
             broken("a horizon further ahead of the clock than any session stamps");
         }

@@ -1,5 +1,6 @@
 // G1, how it is kept: a server that took another's place makes ids past all that the other can have
-// stamped by then, where its clock is as guarantees.md wants it.
+// stamped by then, where its clock is as guarantees.md wants it. Where that is a dump's server, its
+// file says so from the end of the restore on, whatever other administrators do meanwhile.
 #include "checkers.hpp"
 #include "world.hpp"
 
@@ -49,6 +50,13 @@ int64_t spared_from_repairs_us()
 void other_server_is_forgotten(int64_t us)
 {
     restored_us = std::min(restored_us, std::max(us, spared_from_repairs_us()));
+}
+
+void other_server_is_said(Server& server)
+{
+    if (restored_in == lives.size() && flushed_file(server).stamped.latest_us < restored_us) {
+        broken("the file of the server does not say how far the server of a dump may have stamped");
+    }
 }
 
 void past_other_server(const Id& id)
