@@ -109,6 +109,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     Stamp bound[horizon_kinds] = {};
     Oid file = InvalidOid;
     bool other_file = false;
+    bool moved = false;
     const Origin here = server_origin(true);
     const DurableChange made = durable_change([&](const DurablePage& page, Durable& durable) {
         const Durable before = durable;
@@ -135,6 +136,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         for (int kind = 0; kind < horizon_kinds; kind++) {
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
+                moved = true;
                 stamp = std::max(stamp, floor[kind]);
                 if (loaded) {
                     raise_stamp(&horizon->floor[kind], floor[kind]);
@@ -171,9 +173,12 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             if (stamp > bound[kind]) {
                 Assert(durable_is_flushed(made.page));
                 raise_stamp(&horizon->bound[kind], stamp);
+                moved = true;
             }
         }
-        horizon_moved(horizon); // also for a session that stands still after its raise
+        if (moved) {
+            horizon_moved(horizon);
+        }
         pg_atomic_fetch_or_u64(&horizon->nodes, static_cast<uint64_t>(made.durable.stamped.nodes));
         pg_atomic_write_u32(&horizon->file, file);
     }

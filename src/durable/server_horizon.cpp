@@ -116,11 +116,6 @@ ServerHorizon* loaded(bool used = true)
     return server;
 }
 
-bool is_adopted(ServerHorizon* server)
-{
-    return pg_atomic_read_u32(&server->records.fresh) == (1u << record_count) - 1;
-}
-
 // No id of a right clock lies past it.
 int64_t furthest_us(ServerHorizon* server, int64_t now_us)
 {
@@ -211,7 +206,8 @@ void server_horizon_init()
 Origin server_origin(bool used)
 {
     ServerHorizon* server = loaded(used);
-    if (!is_adopted(server)) {
+    const uint32_t fresh = pg_atomic_read_u32(&server->records.fresh);
+    if (fresh != (1u << record_count) - 1) {
         write(server);
     }
     return {read(&server->timeline), read(&server->life)};
@@ -385,7 +381,11 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
     // Whoever found in the file what he relies on had said so before. What is written from now on
     // says as much, and no less than `flushed`: a count that is not wrong stays.
     const Stamped relied = relied_by_others();
-    const Stamped kept = merged(relied, stamped_of(&server->flushed));
+    Stamped kept = merged(relied, stamped_of(&server->flushed));
+    if (stamp_back(stamp_of_number(kept.stamp[back_horizon])) == stamp_back(back)) {
+        // The count stays, and the database that is repaired may have made ids up to there.
+        take_stamp(&kept, back_horizon, std::min(back, stamp_of(stamp_back(back), right_us)));
+    }
     lower_all(&server->next, merged(server_right(wall_us()), kept));
     pg_atomic_fetch_add_u64(&server->records.era, 1); // the records so far count for nothing
     LWLockRelease(AddinShmemInitLock);

@@ -197,6 +197,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         wait_us = 0;
     } else if (d.verdict == Verdict::extend) {
         wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
+        g.version = 0; // whoever raised the bound may stand still before he moves its version
     } else {
         observe_clock();
         wait_us = g.tick.start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
