@@ -235,15 +235,17 @@ struct Attempt {
     Word last; // that `draw` follows
     int64_t now_us;
     int64_t wait_us; // 0: try again at once
+    bool moved;      // to another node of the span, at now_us
 };
 static_assert(is_plain<Attempt>);
 
 // True when attempt->draw may be swapped in. Waits for a lease, but not for the clock.
 inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt)
 {
-    const int64_t now_us = wall_us();
+    const int64_t now_us = attempt->moved ? attempt->now_us : wall_us();
     attempt->now_us = now_us;
     attempt->wait_us = 0;
+    attempt->moved = false;
     refresh_limits(g, now_us);
     const Word last{pg_atomic_read_u64(&g.slot->word)};
     attempt->last = last;
@@ -255,7 +257,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
             view_lease(g);
             if (g.lease.end_us == 0 && is_span(g) && leased_singly(g) &&
                 lease_failing(g.lease.entry)) {
-                move_on(g, want, no_tick);
+                move_on(g, no_tick);
             }
             if (g.lease.end_us == 0) {
                 await_lease(g, now_us, waiting);
@@ -278,7 +280,8 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     attempt->draw = d;
     if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&
         word_tick(g.shape, d.word) > std::max(g.round.level, g.limits.now)) {
-        move_on(g, want, word_tick(g.shape, d.word));
+        move_on(g, word_tick(g.shape, d.word));
+        attempt->moved = true;
         return false;
     }
     if (unlikely(d.verdict != Verdict::issue) ||
@@ -294,7 +297,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
 void draw_could(Generator& g)
 {
     Waiting waiting;
-    Attempt attempt;
+    Attempt attempt{};
     while (!try_draw(g, {1, false}, waiting, &attempt)) {
         if (attempt.wait_us > 0) {
             return;
@@ -316,12 +319,12 @@ void draw_could(Generator& g)
 Draw draw(Generator& g, Want want)
 {
     Waiting waiting;
+    Attempt attempt{};
     if (unlikely(is_span(g)) && !want.in_one_tick) {
         want.count = static_cast<uint32_t>(
             std::min<uint64_t>(want.count, max_sequence(g.shape) + 1)); // a tick's
     }
     for (;;) {
-        Attempt attempt;
         if (!try_draw(g, want, waiting, &attempt)) {
             if (attempt.wait_us > 0) {
                 waiting.begin();

@@ -3,7 +3,6 @@
 #include "durable/given.hpp"
 #include "lease/report.hpp"
 #include "lease/worker.hpp"
-#include "server/clock.hpp"
 
 namespace flakeid {
 
@@ -13,12 +12,6 @@ namespace {
 Word first_word(const Generator& g)
 {
     return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease.first_tick, 0);
-}
-
-// Tells whether a lease of any node has the nodes of the span.
-bool serves(const Generator& g, const LeaseView& view)
-{
-    return view.held && view.node == g.granted.first && g.granted.last - view.node < view.nodes;
 }
 
 // Takes the nodes of a lease of any node that is held: as many of them as flakeid.node says.
@@ -51,14 +44,6 @@ void open_slot(Generator& g, const LeaseView& view)
     }
     g.lease.end_us = open ? view.end_us : 0;
     g.version = 0; // makes the limits anew
-}
-
-// Opens the slot of another node of the span, where one lease has them all. g.lease.end_us is 0
-// when it does not any more: view_lease() then begins with the first node of what is held.
-void open_further(Generator& g)
-{
-    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
-    open_slot(g, serves(g, view) ? view : LeaseView{});
 }
 
 } // namespace
@@ -102,16 +87,12 @@ bool set_node(Generator& g, uint32_t node)
         return false;
     }
     set_slot(g, node, slot);
-    if (leased_together(g) && Word{pg_atomic_read_u64(&slot->word)} == closed_word) {
-        open_further(g);
-    }
     if (leased) {
         view_lease(g);
         if (g.lease.end_us == 0) {
             worker_call();
             return false;
         }
-        refresh_limits(g, wall_us());
     }
     return true;
 }

@@ -6,24 +6,9 @@ namespace flakeid {
 
 namespace {
 
-Tick tick_of_draw(const Generator& g, const Draw& d)
-{
-    return d.verdict == Verdict::exhausted ? no_tick : word_tick(g.shape, d.word);
-}
-
-// The tick of the next id of g.node, or no_tick.
-Tick next_tick(Generator& g, Want want)
-{
-    const Word last{pg_atomic_read_u64(&g.slot->word)};
-    if (last == closed_word || (g.lease.entry != nullptr && !lease_holds(g.lease, last))) {
-        return no_tick;
-    }
-    return tick_of_draw(g, next_draw(g, last, want));
-}
-
 uint32_t node_after(const Generator& g, uint32_t node)
 {
-    return node == g.span.last ? g.span.first : node + 1;
+    return node >= g.span.last ? g.span.first : node + 1;
 }
 
 void begin_round(Generator& g)
@@ -54,26 +39,21 @@ Draw next_draw(Generator& g, Word last, Want want)
     return step(last, g.shape, g.limits, want);
 }
 
-void move_on(Generator& g, Want want, Tick tick)
+void move_on(Generator& g, Tick tick)
 {
     const uint32_t start = g.node;
-    uint32_t node = start;
     SpanRound& round = g.round;
-    for (;;) {
-        if (tick < round.least) {
-            round.least = tick;
-            round.best = node;
-        }
-        if (round.unvisited == 0) {
-            break;
-        }
+    if (tick < round.least) {
+        round.least = tick;
+        round.best = start;
+    }
+    uint32_t node = start;
+    while (round.unvisited > 0) {
         round.unvisited--;
         node = node_after(g, node);
-        tick = take_further(g, node) ? next_tick(g, want) : no_tick;
-        if (tick <= std::max(round.level, g.limits.now)) {
+        if (take_further(g, node)) {
             return;
         }
-        node = std::min(node, g.span.last);
     }
     const bool none = round.least == no_tick;
     (void)set_node(g, none ? start : round.best);

@@ -528,10 +528,11 @@ void everyone_errs(Server& server)
 
 void everyone_polls(Server& server, Fails fails)
 {
-    everyone_gets(Errand::mark, server, second, nullptr); // ends what is prepared
+    const int64_t within = 2 * second; // a session may keep its snapshot for one
+    everyone_gets(Errand::mark, server, within, nullptr); // ends what is prepared
     (void)calm_down();
     marks_must_pass(true);
-    everyone_gets(Errand::mark, server, second, fails == Fails::may ? nullptr : "settled mark");
+    everyone_gets(Errand::mark, server, within, fails == Fails::may ? nullptr : "settled mark");
     marks_must_pass(false);
 }
 
