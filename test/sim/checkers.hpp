@@ -141,6 +141,7 @@ bool forgotten(const Id& id, size_t life); // of that life or since
 // that: `relied`.
 void mistake_begins(int database, bool relied);
 bool erred(int database); // ever
+bool is_repaired(int database); // a second ago, and nobody has erred since
 int mistakes_ever();
 bool somebody_errs(); // in another transaction, which has not ended
 void mistakes_end();  // this transaction does

@@ -15,6 +15,9 @@ constexpr int64_t furthest_floor = 30 * second;
 // Less than that after a start is waited for, whatever the layout.
 constexpr double longest_waited_for_s = 12;
 
+// A mistake lies further ahead.
+constexpr double least_mistake_s = 600;
+
 // Another layout may have counted further back than this one can.
 bool has_ids_left(const flakeid::Layout& layout)
 {
@@ -22,17 +25,34 @@ bool has_ids_left(const flakeid::Layout& layout)
            right_wall() + furthest_floor < end_us(layout);
 }
 
+// Of what is refused; 0: it is something else.
+double ahead_of_clock_s()
+{
+    double ahead_s = 0;
+    char unit = ' ';
+    const char* lies = strstr(my_message, " lies ");
+    const bool ahead = lies != nullptr && sscanf(lies, " lies %lf %c", &ahead_s, &unit) == 2;
+    return ahead && unit == 's' ? ahead_s : 0; // not 'm' of ms
+}
+
+// What lay ahead by mistake is forgotten by all sessions at once.
+void knows_of_repair()
+{
+    const bool sure = world.chosen.find_first_of("wVpM") == std::string::npos; // dumps bring mistakes
+    if (sure && ahead_of_clock_s() > least_mistake_s && is_repaired(my_database())) {
+        tell("%s", my_message);
+        broken("a session refuses ids for a mistake that was repaired");
+    }
+}
+
 // A layout that counts set-backs waits for none that is long, while it has counts left.
 void counts_what_it_can()
 {
-    double ahead_s = 0;
-    const char* lies = strstr(my_message, " lies ");
-    const bool ahead =
-        lies != nullptr && sscanf(lies, " lies %lf s ahead of the clock", &ahead_s) == 1;
+    const double ahead_s = ahead_of_clock_s();
     const bool sure = world.chosen.find_first_not_of("BKDXFTWAUGQENYs") == std::string::npos &&
                       std::none_of(lives.begin() + 1, lives.end(),
                                    [](const Life& life) { return life.unsure; });
-    if (ahead && ahead_s > longest_waited_for_s && sure && all_count(here()) &&
+    if (ahead_s > longest_waited_for_s && sure && all_count(here()) &&
         set_backs < static_cast<uint64_t>(layouts[layout_of_database[0]].layout.max_back)) {
         tell("%s, after %llu set-backs", my_message, static_cast<unsigned long long>(set_backs));
         broken("G5: a set-back is waited for that is to be counted");
@@ -63,6 +83,7 @@ void refused()
     note(texts.insert("error: " + refusal_text()).first->c_str());
     const bool early = strstr(my_message, "the clock lies before the epoch") != nullptr;
     counts_what_it_can();
+    knows_of_repair();
     for (const SimLayout& layout : layouts) {
         if (early && !world.has('K') && strstr(my_message, layout.text) != nullptr &&
             wall_clock(here()) > layout.layout.epoch_us + 100 * ms) {

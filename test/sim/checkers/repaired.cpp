@@ -23,6 +23,10 @@ int64_t highest_us;
 int64_t nodes;
 bool raised_or_extended[most_databases], extended[most_databases]; // by mistake
 int mistakes, mistakes_under_way;
+struct Repaired {
+    int64_t at;   // true time; 0: not in this life
+    int mistakes; // that were made before
+} repaired_last[most_databases];
 PROCESS_LOCAL int my_mistakes = 0; // of this transaction
 
 // Less than a mistake, and more than sessions stamp.
@@ -103,6 +107,7 @@ bool repair_goes_on(int database)
 
 void repaired_life_begins(Start how)
 {
+    std::fill(repaired_last, repaired_last + most_databases, Repaired{});
     nodes = how == Start::crash || how == Start::fast ? nodes : 0; // a copy may be older
     std::fill(under_way, under_way + most_databases, 0);
     mistakes_under_way = 0;
@@ -120,6 +125,7 @@ void mistake_begins(int database, bool relied)
 void mistake_is_dropped(int database)
 {
     const bool repairs = std::any_of(under_way, under_way + most_databases, [](int n) { return n > 0; });
+    repaired_last[database] = {}; // a dump that takes its place may bring another
     extended[database] = extended[database] && repairs; // one that began before finds it there
 }
 
@@ -166,11 +172,18 @@ void repaired(Server& server, int database)
     if (says_mistake(durable_of(server.flushed_rows[database]).stamped, now_us)) {
         broken("a repair that leaves the mistake in the row");
     }
+    repaired_last[database] = {true_us, mistakes};
     // What another database relies on is its own to repair.
     const bool others = std::count(extended, extended + most_databases, true) > extended[database];
     if (!others && says_mistake(flushed_file(server).stamped, now_us)) {
         broken("a repair that leaves the mistake in the file of the server");
     }
+}
+
+bool is_repaired(int database)
+{
+    const Repaired& last = repaired_last[database];
+    return last.at != 0 && last.at < true_us - second && last.mistakes == mistakes;
 }
 
 bool repaired_since(size_t life)
