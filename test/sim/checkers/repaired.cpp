@@ -6,6 +6,7 @@
 #include "world.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace sim {
@@ -21,6 +22,7 @@ int count[most_databases];
 int under_way[most_databases]; // one that was killed stays until the life ends
 int64_t highest_us;
 int64_t nodes;
+std::map<uint64_t, int64_t> highest_of_count; // of ids that count set-backs
 bool raised_or_extended[most_databases], extended[most_databases]; // by mistake
 int mistakes, mistakes_under_way;
 struct Repaired {
@@ -41,6 +43,15 @@ bool says_mistake(const flakeid::Stamped& stamped, int64_t now_us)
     return us > now_us + far_ahead;
 }
 
+// Ids of a count that is still used lie up to where the file says so, all others before its least moment.
+bool says_all_ids(const flakeid::Stamped& file)
+{
+    const auto back = flakeid::stamp_of_number(file.stamp[flakeid::back_horizon]);
+    return std::all_of(highest_of_count.begin(), highest_of_count.end(), [&](const auto& one) {
+        return flakeid::stamp_of(one.first, one.second) <= back || one.second <= file.least_us;
+    });
+}
+
 } // namespace
 
 bool has_far_sessions()
@@ -57,6 +68,7 @@ void repaired_begins()
 {
     repairs.clear();
     highest_us = nodes = 0;
+    highest_of_count.clear();
     std::fill(raised_or_extended, raised_or_extended + most_databases, false);
     std::fill(extended, extended + most_databases, false);
 }
@@ -65,6 +77,10 @@ void stamped(const Id& id)
 {
     highest_us = std::max(highest_us, word_start_us(id.generator, id.word));
     nodes |= static_cast<int64_t>(flakeid::bit_of_node(id.generator.node));
+    if (id.generator.shape.has_back) {
+        int64_t& us = highest_of_count[word_back(id.generator.shape, id.word)];
+        us = std::max(us, word_start_us(id.generator, id.word));
+    }
 }
 
 int64_t highest_stamped_us()
@@ -108,7 +124,10 @@ bool repair_goes_on(int database)
 void repaired_life_begins(Start how)
 {
     std::fill(repaired_last, repaired_last + most_databases, Repaired{});
-    nodes = how == Start::crash || how == Start::fast ? nodes : 0; // a copy may be older
+    if (how != Start::crash && how != Start::fast) { // a copy may be older
+        nodes = 0;
+        highest_of_count.clear();
+    }
     std::fill(under_way, under_way + most_databases, 0);
     mistakes_under_way = 0;
 }
@@ -173,6 +192,9 @@ void repaired(Server& server, int database)
         broken("a repair that leaves the mistake in the row");
     }
     repaired_last[database] = {true_us, mistakes};
+    if (!says_all_ids(flushed_file(server).stamped)) {
+        broken("a repair after which the file of the server forgets ids whose count is used");
+    }
     // What another database relies on is its own to repair.
     const bool others = std::count(extended, extended + most_databases, true) > extended[database];
     if (!others && says_mistake(flushed_file(server).stamped, now_us)) {
