@@ -286,6 +286,9 @@ void restore_dump()
     const flakeid::Origin here = flakeid::server_origin(false);
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
     restored_elsewhere = !flakeid::same_origin(here, dump.origin);
+    if (dump.stamped.latest_us > right_clock() + 10 * minute) {
+        mistake_begins(my_database(), false); // which the dump brings
+    }
     if (restored_elsewhere) { // its server knew what its roles may do, see step_take_copy()
         flakeid::horizon_restore_elsewhere(std::max(dump.stamped.reach_us, world.max_ahead));
     }
@@ -293,6 +296,7 @@ void restore_dump()
     flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));
     flakeid::horizon_restore(flakeid::back_horizon,
                              flakeid::stamp_of_number(stamp[flakeid::back_horizon]));
+    mistakes_end();
     end_backend();
 }
 

@@ -1,5 +1,5 @@
 // No false alarm: where nothing was copied or promoted, the log does not say so. A server that
-// crashed before its first id may have crashed while it made the file; one that was interrupted
+// stopped before its first id may have stopped while it made the file; one that was interrupted
 // between date and file, or lost power before it flushed them, cannot tell, nor can one whose records
 // are torn.
 #include "checkers.hpp"
@@ -13,8 +13,8 @@ bool may_look_moved(const Server& server)
         moved = moved || file.other_date || file.unsure;
     }
     for (const Life& life : lives) {
-        const bool crashed = life.how == Start::crash;
-        moved = moved || took_a_place(life.how) || (crashed && ids_handed_out() == 0);
+        const bool again = life.how != Start::first;
+        moved = moved || took_a_place(life.how) || (again && ids_handed_out() == 0);
     }
     return moved;
 }
