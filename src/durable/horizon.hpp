@@ -11,11 +11,11 @@
 // Locking: AddinShmemInitLock is held to take an entry, and to publish what was loaded or repaired,
 // with the floor of the server, which is raised under it (server_horizon.hpp).
 // Who alters the row holds the lock of its page (durable.hpp), which orders those who extend. No
-// lock: all of Horizon is atomic. What is published moves `version` last, and a draw
-// goes by numbers that it read while `version` stood still. A raise moves `least_us` before
-// `floor`, which are read in the other order: no draw goes by a floor that is raised and a moment
-// that is not, which look like a clock that was set back. Rejected: look at `bound` alone, and let
-// every raise move it. After a repair it may come back to a number that a session remembers.
+// lock: all of Horizon is atomic. What is published moves `version` last, and a draw goes by
+// numbers that it read while `version` stood still. A raise moves `least_us` before `floor`, which
+// are read in the other order: no draw goes by a floor that is raised and a moment that is not,
+// which look like a clock that was set back. Rejected: look at `bound` alone, and let every raise
+// move it. After a repair it may come back to a number that a session remembers.
 //
 // What a crash leaves of an extension, wherever it comes:
 //   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.

@@ -7,9 +7,8 @@
 // Locking: none. A bit of `taken` is the right to write one place; whoever set it clears it.
 //
 // What a crash or a full disk leaves, wherever it comes:
-//   1. In the middle of a record: its seal does not fit, and it counts for nothing. Places are
-//   taken
-//      in turn, so that later records stand elsewhere, whole; and a start that finds such a record
+//   1. In the middle of a record: its seal does not fit, and it counts for nothing. Later records
+//      stand elsewhere, whole, since places are taken in turn; and a start that finds such a record
 //      takes the file for a changed one (own_records()) and begins past all of this server's ids.
 //   2. After the record, before the flush: it may be there or not. Nobody relied on it.
 //   3. While the records of an older era are replaced: once one of the new era is there, those that
@@ -31,6 +30,9 @@ struct Records {
     pg_atomic_uint32 fresh; // bit n: place n was written since the start of the server
     pg_atomic_uint32 next;  // a counter: where to look for a place
 };
+
+// Of Records::fresh: all places were.
+constexpr uint32_t all_fresh = (1u << record_count) - 1;
 
 void records_create(Records* shared);
 

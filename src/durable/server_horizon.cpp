@@ -92,7 +92,7 @@ void load(ServerHorizon* server, bool used)
         if (found.own) {
             raise(&server->flushed, stamped);
             set(&server->known, found.body.counter);
-            pg_atomic_write_u32(&server->records.fresh, (1u << record_count) - 1);
+            pg_atomic_write_u32(&server->records.fresh, all_fresh);
         }
         stamped.least_us = floors.least_us;
         stamped.reach_us = reach_us;
@@ -206,8 +206,7 @@ void server_horizon_init()
 Origin server_origin(bool used)
 {
     ServerHorizon* server = loaded(used);
-    const uint32_t fresh = pg_atomic_read_u32(&server->records.fresh);
-    if (fresh != (1u << record_count) - 1) {
+    if (pg_atomic_read_u32(&server->records.fresh) != all_fresh) {
         write(server);
     }
     return {read(&server->timeline), read(&server->life)};

@@ -103,21 +103,27 @@ struct SharedTable {
         if (entry == nullptr) {
             LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
             entry = find(matches);
-            if (entry == nullptr) {
-                entry = find(is_free);
-                const uint32_t taken = pg_atomic_read_u32(&count);
-                Assert(taken <= limit);
-                const bool is_new = entry == nullptr && taken < limit;
-                entry = is_new ? &entries[taken] : entry;
-                if (entry != nullptr) {
-                    fill(*entry);
-                }
-                if (is_new) {
-                    pg_write_barrier();
-                    pg_atomic_write_u32(&count, taken + 1);
-                }
-            }
+            entry = entry != nullptr ? entry : take(fill, is_free);
             LWLockRelease(AddinShmemInitLock);
+        }
+        return entry;
+    }
+
+private:
+    // With the lock held.
+    template <typename Fill>
+    Entry* take(Fill fill, bool (*is_free)(Entry&))
+    {
+        Entry* entry = find(is_free);
+        const uint32_t taken = pg_atomic_read_u32(&count);
+        Assert(taken <= limit);
+        if (entry != nullptr) {
+            fill(*entry);
+        } else if (taken < limit) {
+            entry = &entries[taken];
+            fill(*entry);
+            pg_write_barrier();
+            pg_atomic_write_u32(&count, taken + 1);
         }
         return entry;
     }
