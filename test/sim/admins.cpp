@@ -286,7 +286,7 @@ void restore_dump()
     const flakeid::Origin here = flakeid::server_origin(false);
     (void)flakeid::durable_alter([&](flakeid::Durable& durable) { durable.origin = here; });
     restored_elsewhere = !flakeid::same_origin(here, dump.origin);
-    if (dump.stamped.latest_us > right_clock() + 10 * minute) {
+    if (says_mistake(dump.stamped, right_clock())) {
         mistake_begins(my_database(), false); // which the dump brings
     }
     if (restored_elsewhere) { // its server knew what its roles may do, see step_take_copy()

@@ -140,6 +140,8 @@ bool forgotten(const Id& id, size_t life); // of that life or since
 // Somebody raises the horizon of a database by an hour, or extends it with a clock that is wrong by
 // that: `relied`.
 void mistake_begins(int database, bool relied);
+constexpr int64_t far_ahead = 10 * minute; // less than a mistake, and more than sessions stamp
+bool says_mistake(const flakeid::Stamped& stamped, int64_t now_us);
 bool erred(int database); // ever
 bool is_repaired(int database); // a second ago, and nobody has erred since
 int mistakes_ever();

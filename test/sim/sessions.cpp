@@ -528,11 +528,10 @@ void everyone_errs(Server& server)
 
 void everyone_polls(Server& server, Fails fails)
 {
-    const int64_t within = 2 * second; // a session may keep its snapshot for one
-    everyone_gets(Errand::mark, server, within, nullptr); // ends what is prepared
+    everyone_gets(Errand::mark, server, second, nullptr); // ends what is prepared
     (void)calm_down();
     marks_must_pass(true);
-    everyone_gets(Errand::mark, server, within, fails == Fails::may ? nullptr : "settled mark");
+    everyone_gets(Errand::mark, server, second, fails == Fails::may ? nullptr : "settled mark");
     marks_must_pass(false);
 }
 

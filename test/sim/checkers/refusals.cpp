@@ -15,9 +15,6 @@ constexpr int64_t furthest_floor = 30 * second;
 // Less than that after a start is waited for, whatever the layout.
 constexpr double longest_waited_for_s = 12;
 
-// A mistake lies further ahead.
-constexpr double least_mistake_s = 600;
-
 // Another layout may have counted further back than this one can.
 bool has_ids_left(const flakeid::Layout& layout)
 {
@@ -38,8 +35,9 @@ double ahead_of_clock_s()
 // What lay ahead by mistake is forgotten by all sessions at once.
 void knows_of_repair()
 {
-    const bool sure = world.chosen.find_first_of("wVpM") == std::string::npos; // dumps bring mistakes
-    if (sure && ahead_of_clock_s() > least_mistake_s && is_repaired(my_database())) {
+    // Dumps bring mistakes.
+    const bool sure = world.chosen.find_first_of("wVpM") == std::string::npos;
+    if (sure && ahead_of_clock_s() > far_ahead / second && is_repaired(my_database())) {
         tell("%s", my_message);
         broken("a session refuses ids for a mistake that was repaired");
     }

@@ -31,18 +31,6 @@ struct Repaired {
 } repaired_last[most_databases];
 PROCESS_LOCAL int my_mistakes = 0; // of this transaction
 
-// Less than a mistake, and more than sessions stamp.
-constexpr int64_t far_ahead = 10 * minute;
-
-bool says_mistake(const flakeid::Stamped& stamped, int64_t now_us)
-{
-    int64_t us = std::max(stamped.latest_us, stamped.least_us);
-    for (const int64_t stamp : stamped.stamp) {
-        us = std::max(us, stamp_us(flakeid::stamp_of_number(stamp)));
-    }
-    return us > now_us + far_ahead;
-}
-
 // Ids of a count that is still used lie up to where the file says so, all others before its least
 // moment.
 bool says_all_ids(const flakeid::Stamped& file)
@@ -54,6 +42,15 @@ bool says_all_ids(const flakeid::Stamped& file)
 }
 
 } // namespace
+
+bool says_mistake(const flakeid::Stamped& stamped, int64_t now_us)
+{
+    int64_t us = std::max(stamped.latest_us, stamped.least_us);
+    for (const int64_t stamp : stamped.stamp) {
+        us = std::max(us, stamp_us(flakeid::stamp_of_number(stamp)));
+    }
+    return us > now_us + far_ahead;
+}
 
 bool has_far_sessions()
 {
