@@ -1,6 +1,6 @@
 // What the checkers are told, and what they ask each other. They see what a user sees (ids that
 // were handed out, marks that were answered, clocks) and the flushed pages; nothing of the memory
-// of the glue. Each has a file in checkers/.
+// of the glue, but for those of writes and of spans. Each has a file in checkers/.
 #pragma once
 
 #include "checker.hpp"
@@ -164,7 +164,6 @@ void remembered(const flakeid::Generator& g);
 void as_wanted(const flakeid::Generator& generator, const flakeid::Draw& draw, flakeid::Want want);
 
 void nodes_in_step(const Id& id);
-void nodes_are_skipped(int layout);
 void span_life_begins();
 // From now on in this life: a dump of another server lets all nodes begin later.
 void nodes_may_be_raised();

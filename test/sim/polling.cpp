@@ -97,13 +97,11 @@ void poll(bool on_errand, bool (*nobody_else_works)())
         sleep_us(mine().below(long_one || mine().one_in(2) ? longest : 5 * ms));
     }
     do { // a transaction that is REPEATABLE READ may ask again
-        nodes_are_skipped(my_layout);
         if (!lives.back().polled && here().ended_xids > 0) {
             was_late();
         }
         lives.back().polled = true;
         const int64_t mark = settled_id(g, snapshot);
-        nodes_are_skipped(my_layout);
         polls++;
         was_polled();
         note("mark %llx of database %lld, layout %lld", mark, my_database(), my_layout);
