@@ -15,6 +15,8 @@
 //      are left count for nothing; before, all of them still count.
 //   4. While a session is stopped here with its bit set: others take the places that are left.
 //      Where none is, EBUSY.
+//   5. After a record of an older era, before its writer writes again: no record that counts may
+//      have the file's date. A start takes the file for a copy, as in 1.
 #pragma once
 
 #include "core/record.hpp"
@@ -46,46 +48,41 @@ int records_put(const char* file, int place, Record* records, int count = 1);
 
 // Writes a record of the current era that `fill` fills with the body, and flushes it. Returns 0 or
 // an errno. Where the file was not this server's own, or there was none, all other records are
-// replaced first.
+// replaced first. Whoever began another era meanwhile may have made it count for nothing.
 template <typename Fill>
 int records_write(const char* file, Records* shared, Fill fill)
 {
-    for (;;) {
-        const uint64_t era = pg_atomic_read_u64(&shared->era);
-        Record record{};
-        auto put = [&](int place) {
-            fill(&record);
-            record.head.era = era;
-            const int result = records_put(file, place, &record);
-            if (result == 0) {
-                pg_atomic_fetch_or_u32(&shared->fresh, 1u << place);
-            }
-            return result;
-        };
-        int result = 0;
-        for (int place = 0; place < record_count && result == 0; place++) {
-            const uint32_t bit = 1u << place;
-            if ((pg_atomic_read_u32(&shared->fresh) & bit) == 0 &&
-                (pg_atomic_fetch_or_u32(&shared->taken, bit) & bit) == 0) {
-                // Nobody else writes here, and whoever did so since the start is seen.
-                pg_memory_barrier();
-                if ((pg_atomic_read_u32(&shared->fresh) & bit) == 0) {
-                    result = put(place);
-                }
-                records_give_back(shared, place);
-            }
+    Record record{};
+    auto put = [&](int place) {
+        record.head.era = pg_atomic_read_u64(&shared->era);
+        fill(&record);
+        const int result = records_put(file, place, &record);
+        if (result == 0) {
+            pg_atomic_fetch_or_u32(&shared->fresh, 1u << place);
         }
-        const int place = result == 0 ? records_take(shared) : -1;
-        if (place < 0) {
-            return result != 0 ? result : EBUSY;
-        }
-        result = put(place);
-        result = result != 0 ? result : disk_flush(file);
-        records_give_back(shared, place);
-        if (result != 0 || pg_atomic_read_u64(&shared->era) == era) {
-            return result;
+        return result;
+    };
+    int result = 0;
+    for (int place = 0; place < record_count && result == 0; place++) {
+        const uint32_t bit = 1u << place;
+        if ((pg_atomic_read_u32(&shared->fresh) & bit) == 0 &&
+            (pg_atomic_fetch_or_u32(&shared->taken, bit) & bit) == 0) {
+            // Nobody else writes here, and whoever did so since the start is seen.
+            pg_memory_barrier();
+            if ((pg_atomic_read_u32(&shared->fresh) & bit) == 0) {
+                result = put(place);
+            }
+            records_give_back(shared, place);
         }
     }
+    const int place = result == 0 ? records_take(shared) : -1;
+    if (place < 0) {
+        return result != 0 ? result : EBUSY;
+    }
+    result = put(place);
+    result = result != 0 ? result : disk_flush(file);
+    records_give_back(shared, place);
+    return result;
 }
 
 static_assert(is_plain<Records>);

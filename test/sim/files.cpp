@@ -122,6 +122,15 @@ ssize_t read_at(Descriptor& from, void* to, size_t size, size_t at)
     return static_cast<ssize_t>(size);
 }
 
+// False for a record that counts for nothing, since the repair that came between has written.
+bool is_of_latest_era(const DiskFile& file, const void* from, size_t size)
+{
+    flakeid::Record written, records[flakeid::record_count] = {};
+    memcpy(&written, from, std::min(size, sizeof written));
+    memcpy(records, file.bytes.data(), std::min(file.bytes.size(), sizeof records));
+    return size < sizeof written || written.head.era >= era_of_records(records);
+}
+
 ssize_t write_at(Descriptor& to, const void* from, size_t size, size_t at)
 {
     if (fails()) {
@@ -137,10 +146,11 @@ ssize_t write_at(Descriptor& to, const void* from, size_t size, size_t at)
         }
         my_page = static_cast<int64_t>(at);
     }
+    const bool counts = is_of_latest_era(*file, from, size);
     file->bytes.resize(std::max(file->bytes.size(), at + size));
     memcpy(&file->bytes[at], from, size);
     file->modified = file->changed = wall_clock(here());
-    file->other_date = std::abs(file->modified - my_date) > longest_dating;
+    file->other_date = std::abs(file->modified - my_date) > longest_dating || !counts;
     return static_cast<ssize_t>(size);
 }
 
@@ -186,7 +196,6 @@ int flush_file(Descriptor& of)
     if (failed) {
         if (file != nullptr) {
             file->flushed_page = -1; // nobody knows
-            file->other_date = true; // the record may be of before a repair, and is not written again
         }
         return -1;
     }

@@ -57,7 +57,7 @@ struct DiskFile {
     int64_t born = 0, modified = 0, changed = 0; // wall clock of the machine
     std::string bytes;                           // as everybody reads them
     std::string flushed;                         // as they are safe from a power failure
-    bool other_date = false;                     // than a record in it, by how the server stopped
+    bool other_date = false;                     // than a record that counts, by who wrote last
     bool torn = false;                           // a sector was left half written
     int64_t flushed_page = -1;                   // where the last one of several sectors begins
     bool unsure = false;                         // it was one of these when the server started
