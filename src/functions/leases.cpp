@@ -115,8 +115,8 @@ const char* uuid_text(const unsigned char* uuid)
             errmsg("the server knows a later coordinator of realm \"%s\"", realm),
             errdetail("That one hands out leases since %s, this one since %s.",
                       moment_text(known.number), moment_text(here.number)),
-            errhint("Stop whichever was replaced. If this one is to go on: SELECT "
-                    "flakeid.lease_begin_rest();"));
+            errhint("Stop whichever was replaced. If this one is to go on, run this as soon as its "
+                    "clock has passed that moment: SELECT flakeid.lease_begin_rest();"));
 }
 
 } // namespace

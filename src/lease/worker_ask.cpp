@@ -185,17 +185,24 @@ void keep(const Lease* lease)
     (void)lease_file_write();
 }
 
-// A lease that was granted is none for this server's clock.
+// A lease that was granted is none for this server's clock. So would the others be: until the next
+// attempt none is asked for.
 void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
 {
     Coordinator& c = asking.coordinator;
     release(lease, lease_close(lease));
+    try_later(asking.granting);
     c.trouble = why;
     const int64_t now_us = wall_us();
     snprintf(c.text, sizeof c.text,
              "it gave a lease from %s until %s, and this server's clock says %s",
              moment_text(grant.start_us), moment_text(grant.end_us), moment_text(now_us));
     fail(lease, care);
+    for (Lease& other : shared_leases()->leases) {
+        if (&other != lease && other.in_use && pg_atomic_read_u64(&other.end_us) == 0) {
+            lease_set_trouble(&other, why, c.text);
+        }
+    }
 }
 
 void plan_renewal(Care& care, int64_t end_us)
@@ -222,7 +229,7 @@ void leave_coordinator()
 {
     coordinator_disconnect(asking.coordinator);
     asking.coordinator.has_address = false;
-    asking.connecting = Attempts{};
+    asking.connecting = asking.granting = Attempts{};
     asking.away = false;
 }
 
@@ -299,6 +306,10 @@ Steady tell_again()
 void acquire(Lease* lease, Care& care)
 {
     Grant grant;
+    if (steady_now() < asking.granting.due) {
+        care.attempts.due = asking.granting.due;
+        return;
+    }
     if (!connected() || !tell_given_back() || !is_granted(lease, &grant)) {
         fail(lease, care);
         return;
@@ -314,6 +325,7 @@ void acquire(Lease* lease, Care& care)
         give_back(lease, care, Trouble::ahead, grant);
         return;
     }
+    asking.granting = Attempts{};
     plan_renewal(care, grant.end_us);
     keep(lease);
     ereport(LOG,

@@ -124,6 +124,10 @@ void statement_done(Host& host, int number)
         if (reply.refusal == LeaseRefusal::in_use && backend.server >= 0) {
             node_is_refused(host, backend.server, backend.question);
         }
+        if (reply.refusal == LeaseRefusal::not_believed &&
+            flakeid::stands(backend.question.known, reply.here) != flakeid::Standing::other_realm) {
+            host.later_known_us = std::max(host.later_known_us, backend.question.known.number);
+        }
         const Answer answer = answer_of(host, backend, reply);
         end_transaction_of(host, backend, false);
         say(host, backend, answer);
@@ -398,6 +402,7 @@ void become_standby(Host& host, Host& of, int64_t late_us)
     host.base = host.database.tables;
     host.base_clock = host.database.clock;
     host.records.clear();
+    host.later_known_us = host.told_of_us = 0;
     host.in_recovery = true;
 }
 

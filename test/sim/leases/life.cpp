@@ -96,6 +96,18 @@ bool is_of_old_range(const HistoryRow& lease)
     return last == tables.history.end() || &last->second != &lease;
 }
 
+// Leases that were lost while the coordinator's clock was ahead last until then, and have all of
+// its nodes.
+bool all_are_lost(int number)
+{
+    const Host& at = world.has('g') ? hosts[region_of(number)] : host();
+    const auto& nodes = at.database.tables.nodes;
+    return faults.ran_ahead && std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+               return node.first.first != default_realm ||
+                      node.second.free_from_us > host_wall_us(at);
+           });
+}
+
 void serve_until_now(int number, const DrawingSession& one)
 {
     Member& member = members[number];
@@ -152,11 +164,7 @@ void serve_until_now(int number, const DrawingSession& one)
         taken = taken || (!member.any && backend.holds_us > 0 && backend.transaction != 0 &&
                           host().database.changes(backend.transaction).nodes.count(key) != 0);
     }
-    if (its_own) {
-        member.taken_us = true_us;
-        return;
-    }
-    if (taken) {
+    if (its_own || taken || (member.any && all_are_lost(number))) {
         member.taken_us = true_us;
         return; // a node is free while its server is away
     }
@@ -180,6 +188,25 @@ void serve_until_now(int number, const DrawingSession& one)
     broken("life: no id though all is well");
 }
 
+// Where servers know a later coordinator that this one has not heard of, somebody does once what
+// their error says, as soon as that is of use.
+void superuser_reads_log()
+{
+    Host& at = host();
+    if (!faults.calm || !faults.unheard || !at.up || at.later_known_us <= at.told_of_us ||
+        at.later_known_us < at.database.clock.generation) {
+        return;
+    }
+    faults.rested_us = true_us;
+    if (host_wall_us(at) > at.later_known_us) {
+        at.told_of_us = at.later_known_us;
+        Question q;
+        q.kind = Question::begin_rest;
+        tell_host(at, q);
+        note("flakeid.lease_begin_rest()");
+    }
+}
+
 } // namespace
 
 void expect_no_renewals()
@@ -193,6 +220,7 @@ void look()
     if (rests_until(host()) != 0 || !host().up) {
         faults.rested_us = true_us;
     }
+    superuser_reads_log();
     for (int i = 0; i < member_count; i++) {
         Server& s = servers[i];
         Member& member = members[i];
