@@ -9,8 +9,6 @@
 #include <map>
 #include <utility>
 
-extern "C" long sim_yields_left;
-
 namespace sim {
 
 namespace {
