@@ -185,22 +185,23 @@ void keep(const Lease* lease)
     (void)lease_file_write();
 }
 
-// A lease that was granted is none for this server's clock. So would the others be: until the next
-// attempt none is asked for.
+// A lease that was granted is none for this server's clock. So would the others be: none is asked
+// for until this one is.
 void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
 {
     Coordinator& c = asking.coordinator;
     release(lease, lease_close(lease));
-    try_later(asking.granting);
     c.trouble = why;
     const int64_t now_us = wall_us();
     snprintf(c.text, sizeof c.text,
              "it gave a lease from %s until %s, and this server's clock says %s",
              moment_text(grant.start_us), moment_text(grant.end_us), moment_text(now_us));
     fail(lease, care);
-    for (Lease& other : shared_leases()->leases) {
+    for (int i = 0; i < max_leases; i++) {
+        Lease& other = shared_leases()->leases[i];
         if (&other != lease && other.in_use && pg_atomic_read_u64(&other.end_us) == 0) {
             lease_set_trouble(&other, why, c.text);
+            asking.cares[i].attempts.due = care.attempts.due;
         }
     }
 }
@@ -229,7 +230,7 @@ void leave_coordinator()
 {
     coordinator_disconnect(asking.coordinator);
     asking.coordinator.has_address = false;
-    asking.connecting = asking.granting = Attempts{};
+    asking.connecting = Attempts{};
     asking.away = false;
 }
 
@@ -306,10 +307,6 @@ Steady tell_again()
 void acquire(Lease* lease, Care& care)
 {
     Grant grant;
-    if (steady_now() < asking.granting.due) {
-        care.attempts.due = asking.granting.due;
-        return;
-    }
     if (!connected() || !tell_given_back() || !is_granted(lease, &grant)) {
         fail(lease, care);
         return;
@@ -325,7 +322,6 @@ void acquire(Lease* lease, Care& care)
         give_back(lease, care, Trouble::ahead, grant);
         return;
     }
-    asking.granting = Attempts{};
     plan_renewal(care, grant.end_us);
     keep(lease);
     ereport(LOG,

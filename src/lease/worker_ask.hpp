@@ -19,7 +19,6 @@ struct Asking {
     Coordinator coordinator;
     const char* realm; // that the leases are of
     Attempts connecting;
-    Attempts granting;    // after a lease that was none for this server's clock
     Attempts telling;     // what was given back
     bool away;            // the log says so already
     Steady patient_until; // till then a node in use is one just given back

@@ -174,7 +174,7 @@ void make_world(uint64_t seed, const char* letters, int)
             realm.settings.first_node = realm.settings.nodes * at.number;
         }
         if (world.has('r') && !world.has('g')) { // so few that somebody gets the layout's last ones
-            realm.settings.nodes /= 8;
+            realm.settings.nodes /= 4;
             realm.settings.first_node = last_fixed + 1 - realm.settings.nodes;
         }
         realm.settings.lease_nodes = world.has('r') ? least_lease_nodes : 1;
