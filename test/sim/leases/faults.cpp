@@ -261,6 +261,7 @@ void step_version()
     if (chance.one_in(4)) {
         faults.nonsense = true;
         at.nonsense_until = true_us + chance.below(20 * second);
+        at.looks_right = chance.one_in(2);
         note("the coordinator answers with two rows");
         pass(4 * second);
         return;

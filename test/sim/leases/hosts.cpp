@@ -54,7 +54,8 @@ void say(Host& host, Backend& backend, const Answer& answer)
     Message message;
     message.kind = Message::answer;
     message.said = answer;
-    message.said.twice = answer.row && host.nonsense_until > true_us;
+    message.said.twice =
+        answer.row && host.nonsense_until > true_us && (question || !host.looks_right);
     send_back(connection, message);
 }
 

@@ -40,6 +40,7 @@ struct Host {
     int64_t free_since = 0;         // of the last transaction that somebody left open
     int64_t empty_until = 0;        // its database has no extension yet
     int64_t nonsense_until = 0;     // something there answers otherwise than a coordinator
+    bool looks_right = false;       // it does, but not to whoever asks what it is
     int64_t later_known_us = 0;     // a server knows a coordinator that began then
     int64_t told_of_us = 0;         // somebody has said that this one goes on all the same
     LeaseDatabase database;

@@ -36,6 +36,7 @@ struct pg_conn {
     int stage = 0; // of the results of the answer that is taken
     Answer taken;
     bool turned_away = false; // another coordinator is to be asked
+    bool no_sense = false;    // it answers otherwise than a coordinator
     PQnoticeReceiver receiver = nullptr;
     void* received_by = nullptr;
 };
@@ -294,6 +295,9 @@ int PQsendQueryParams(PGconn* c, const char* sql, int count, const Oid*, const c
     if (c->turned_away) {
         broken("a coordinator is asked again that does not believe the server");
     }
+    if (c->no_sense) {
+        broken("what answers otherwise than a coordinator is asked again");
+    }
     if (network.lossy && network.random.one_in(40)) {
         (void)lost(*c, "could not send data to server");
         return 0;
@@ -372,6 +376,7 @@ PGresult* PQgetResult(PGconn* c)
         c->stage = 2;
         my_held.results++;
         if (c->taken.twice) {
+            c->no_sense = true;
             return new pg_result{PGRES_SINGLE_TUPLE, c->taken};
         }
         return new pg_result{PGRES_TUPLES_OK, {}};

@@ -34,6 +34,9 @@ struct Answered {
 // and node.
 std::map<std::pair<int, uint32_t>, int64_t> silent_since;
 
+// The same while another lease was given back, as none for the server's clock.
+std::map<std::pair<int, uint32_t>, int64_t> untold_since;
+
 std::vector<flakeid::LeaseReport> list_leases()
 {
     std::vector<flakeid::LeaseReport> list;
@@ -67,6 +70,7 @@ void status_begins()
 {
     refusals.clear();
     silent_since.clear();
+    untold_since.clear();
     std::fill(std::begin(answered), std::end(answered), Answered{});
 }
 
@@ -146,10 +150,26 @@ void look_at_status()
     if (settled && flakeid::report_coordinator().answered_us < told.wall_us - second) {
         broken("the status does not say when the coordinator answered");
     }
+    const bool of_clock =
+        std::any_of(list.begin(), list.end(), [](const flakeid::LeaseReport& report) {
+            return report.end_us == 0 && strstr(report.reasons, "this server's clock") != nullptr;
+        });
     for (const flakeid::LeaseReport& report : list) {
-        if (report.end_us != 0 || strstr(report.reasons, "no answer yet") == nullptr) {
+        const bool silent =
+            report.end_us == 0 && strstr(report.reasons, "no answer yet") != nullptr;
+        if (!silent || !of_clock) {
+            untold_since.erase({number, report.wanted});
+        }
+        if (!silent) {
             silent_since.erase({number, report.wanted});
             continue;
+        }
+        if (of_clock &&
+            true_us - std::max(untold_since.emplace(std::pair(number, report.wanted), true_us)
+                                   .first->second,
+                               looked_us) > 2 * longest_answer_us) {
+            tell("node %u", report.wanted);
+            broken("the status does not say that no lease fits the clock");
         }
         const int64_t since_us = silent_since.emplace(std::pair(number, report.wanted), true_us)
                                      .first->second;
