@@ -286,6 +286,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     }
     if (unlikely(d.verdict != Verdict::issue) ||
         (unlikely(g.lease.entry != nullptr) && g.shape.has_back && outside_lease(g, d))) {
+        reset_round(g); // nodes that were left out may be leased by then
         attempt->wait_us = unblock(g, d, now_us, waiting);
         return false;
     }

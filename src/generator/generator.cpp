@@ -68,7 +68,6 @@ void set_clock(Generator& g, int64_t now_us)
 {
     if (now_us < g.tick.start_us) {
         observe_clock();
-        reset_round(g); // which may have left out nodes that are leased by now
     }
     const int64_t tick = tick_of_us(g.layout, now_us);
     if (tick < 0) {

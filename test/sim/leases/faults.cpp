@@ -216,6 +216,10 @@ void step_stop()
         begin_stop(number, false);
     }
     pass(4 * second);
+    if (world.has('K') && runs(number)) { // its machine asks others for the time as it starts
+        set_clock(servers[number], chance.between(-20 * second, second));
+        note("the clock of server %lld is set", number);
+    }
 }
 
 void step_stand_still()

@@ -35,8 +35,7 @@ struct pg_conn {
     std::deque<Answer> read;
     int stage = 0; // of the results of the answer that is taken
     Answer taken;
-    bool turned_away = false; // another coordinator is to be asked
-    bool no_sense = false;    // it answers otherwise than a coordinator
+    bool is_done = false; // another coordinator is to be asked
     PQnoticeReceiver receiver = nullptr;
     void* received_by = nullptr;
 };
@@ -292,11 +291,8 @@ int PQsendQueryParams(PGconn* c, const char* sql, int count, const Oid*, const c
     if (c->bad || c->asked || PQstatus(c) != CONNECTION_OK) {
         broken_for_good("a question is asked on a connection that is of no use");
     }
-    if (c->turned_away) {
-        broken("a coordinator is asked again that does not believe the server");
-    }
-    if (c->no_sense) {
-        broken("what answers otherwise than a coordinator is asked again");
+    if (c->is_done) { // it does not believe the server, or its answer was a warning or no sense
+        broken("a coordinator is asked again that is to be left");
     }
     if (network.lossy && network.random.one_in(40)) {
         (void)lost(*c, "could not send data to server");
@@ -369,14 +365,14 @@ PGresult* PQgetResult(PGconn* c)
         }
         is_refused(c->sql, c->values);
         c->bad = c->taken.fatal;
-        c->turned_away = c->taken.state.rfind("08", 0) == 0;
+        c->is_done = c->taken.state.rfind("08", 0) == 0;
         return new pg_result{PGRES_FATAL_ERROR, c->taken};
     }
     if (c->stage == 1) {
         c->stage = 2;
         my_held.results++;
         if (c->taken.twice) {
-            c->no_sense = true;
+            c->is_done = true;
             return new pg_result{PGRES_SINGLE_TUPLE, c->taken};
         }
         return new pg_result{PGRES_TUPLES_OK, {}};
@@ -384,6 +380,7 @@ PGresult* PQgetResult(PGconn* c)
     if (c->taken.warned) {
         const PGresult notice{PGRES_NONFATAL_ERROR, {}};
         c->receiver(c->received_by, &notice);
+        c->is_done = true;
     }
     c->stage = 0;
     c->asked = false;
