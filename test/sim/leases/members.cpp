@@ -39,6 +39,8 @@ PROCESS_LOCAL int my_configuration = 0;
 
 // ---- Sessions
 
+PROCESS_LOCAL flakeid::Generator* my_generator = nullptr; // of the last draw
+
 // An error is part of the trace by its text, without the numbers in it.
 void note_error()
 {
@@ -79,6 +81,7 @@ void draw_some(DrawingSession& me)
         }
         const int64_t began_us = true_us;
         flakeid::Generator& g = flakeid::configured_generator();
+        my_generator = &g;
         my_highest_wall = INT64_MIN;
         if (dice.one_in(5)) {
             const auto most = dice.one_in(100) ? 2000 : 6;
@@ -180,6 +183,9 @@ void session()
         } else {
             note_error();
             lease_may_be_too_small();
+            if (strstr(my_message, "the next id of node") != nullptr) {
+                leased_nodes_are_refused(*my_generator);
+            }
             abort_transaction();
             if (running->random.one_in(8) && survives_error([] { load_library(); })) {
                 look_at_status();

@@ -35,6 +35,35 @@ Spent& spent_here()
     return of;
 }
 
+// The next id of the span lies at `us`.
+void look_at_others(const flakeid::Generator& g, int64_t us)
+{
+    const Spent& of = spent_here();
+    // What several layouts that count set-backs begin after, whatever the node.
+    const int64_t least =
+        word_start_us(g, word_of(g.shape, 0, clamp_tick(g.shape, tick_number(g.limits.least)), 0));
+    const int64_t begins =
+        std::max({my_highest_wall, std::min(of.first, us), of.skipped, least});
+    for (uint32_t node = g.span.first; node <= g.span.last; node++) {
+        const auto at = of.last.find(node);
+        const int64_t from_us = leased_from(node, us + g.layout.tick_us, known_after_us);
+        const int64_t last = at == of.last.end() ? begins : at->second;
+        const int64_t next = std::max({begins, from_us, last});
+        // Reserved ids may still come.
+        if (us - g.layout.tick_us - longest_lead > next && !world.has('a')) {
+            tell("server %d, node %u at %.6f s ahead, node %u could be %.6f s earlier",
+                 here().number, g.node, static_cast<double>(us - my_highest_wall) / 1e6, node,
+                 static_cast<double>(us - next) / 1e6);
+            broken("a node of the span is left out");
+        }
+    }
+}
+
+bool is_leased_span(const flakeid::Generator& g)
+{
+    return g.lease.entry != nullptr && g.granted.first != g.granted.last;
+}
+
 } // namespace
 
 void spans_begin()
@@ -53,32 +82,25 @@ void mark_skips_nodes()
 
 void leased_nodes_in_step(const flakeid::Generator& g, flakeid::Word word)
 {
-    if (g.lease.entry == nullptr || g.granted.first == g.granted.last) {
+    if (!is_leased_span(g)) {
         return;
     }
     Spent& of = spent_here();
     const int64_t us = word_start_us(g, word);
-    of.first = std::min(of.first, us);
-    // What several layouts that count set-backs begin after, whatever the node.
-    const int64_t least =
-        word_start_us(g, word_of(g.shape, 0, clamp_tick(g.shape, tick_number(g.limits.least)), 0));
-    const int64_t begins = std::max({my_highest_wall, of.first, of.skipped, least});
-    int64_t& last_here = of.last.try_emplace(g.node, INT64_MIN).first->second;
-    const bool begun = us <= last_here; // a tick is used up before others are looked at
-    for (uint32_t node = g.span.first; node <= g.span.last; node++) {
-        const auto at = of.last.find(node);
-        const int64_t from_us = leased_from(node, us + g.layout.tick_us, known_after_us);
-        const int64_t last = at == of.last.end() ? begins : at->second;
-        const int64_t next = std::max({begins, from_us, last});
-        // Reserved ids may still come.
-        if (us - g.layout.tick_us - longest_lead > next && !begun && !world.has('a')) {
-            tell("server %d, node %u at %.6f s ahead, node %u could be %.6f s earlier",
-                 here().number, g.node, static_cast<double>(us - my_highest_wall) / 1e6, node,
-                 static_cast<double>(us - next) / 1e6);
-            broken("a node of the span is left out");
-        }
+    int64_t& last = of.last.try_emplace(g.node, INT64_MIN).first->second;
+    if (us > last) { // a tick that is begun is used up before others are looked at
+        look_at_others(g, us);
     }
-    last_here = std::max(last_here, us);
+    of.first = std::min(of.first, us);
+    last = std::max(last, us);
+}
+
+void leased_nodes_are_refused(const flakeid::Generator& g)
+{
+    const flakeid::Word last{g.slot->word.value};
+    if (is_leased_span(g) && last != flakeid::closed_word) {
+        look_at_others(g, word_start_us(g, last + 1));
+    }
 }
 
 } // namespace sim

@@ -67,11 +67,12 @@ void mark_sees_id(const flakeid::Generator& g, uint64_t raw, int64_t from_us);
 // A server answered a settled mark. `all_ended`: so have all transactions that drew ids there.
 void mark_is_answered(int64_t mark, bool all_ended);
 
-// Nodes of spans (spans.cpp): a seed begins; a mark was answered; an id was drawn, by a draw before
-// which my_highest_wall was set to INT64_MIN.
+// Nodes of spans (spans.cpp): a seed begins; a mark was answered; an id was drawn, or refused as too
+// far ahead, by a draw before which my_highest_wall was set to INT64_MIN.
 void spans_begin();
 void mark_skips_nodes();
 void leased_nodes_in_step(const flakeid::Generator& g, flakeid::Word word);
+void leased_nodes_are_refused(const flakeid::Generator& g);
 
 // Why a rule that is about to break may break, most special circumstance first (faults.cpp).
 const char* circumstance();
