@@ -36,14 +36,6 @@ Reached version_happened('v', "the coordinator was of another version");
 Reached left_happened('Q', "a server left its coordinator");
 Reached way_happened('w', "the coordinator was reached in another way");
 
-void tell(Host& at, Question::Kind kind)
-{
-    Question q;
-    q.kind = kind;
-    q.realm = "default";
-    tell_host(at, q);
-}
-
 void update(Host& at)
 {
     at.database.oldest_version = at.database.latest_version = flakeid::lease_wire_version;
@@ -103,7 +95,7 @@ void all_is_well()
         start_host(host());
     }
     if (host().database.clock.clock_us > host_wall_us(host()) + 2 * second) {
-        tell(host(), Question::repair_clock);
+        tell_host(host(), Question::repair_clock);
         note("flake_lease_repair_clock()");
     }
     if (faults.named && host().database.tables.names.empty()) {
@@ -111,7 +103,7 @@ void all_is_well()
     }
     if (faults.unheard && !faults.told) {
         faults.told = true;
-        tell(host(), Question::begin_rest);
+        tell_host(host(), Question::begin_rest);
         note("flakeid.lease_begin_rest()");
     }
     // Of two coordinators of a realm one goes.
@@ -208,6 +200,12 @@ void step_copy()
     pass(4 * second);
 }
 
+void set_to(int number, int64_t ahead_us)
+{
+    set_clock(servers[number], ahead_us);
+    note("the clock of server %lld is set", number);
+}
+
 void step_stop()
 {
     const int number = any_member();
@@ -217,8 +215,7 @@ void step_stop()
     }
     pass(4 * second);
     if (world.has('K') && runs(number)) { // its machine asks others for the time as it starts
-        set_clock(servers[number], chance.between(-20 * second, second));
-        note("the clock of server %lld is set", number);
+        set_to(number, chance.between(-20 * second, second));
     }
 }
 
@@ -244,8 +241,7 @@ void step_clock()
     clock_happened();
     const int number = any_member();
     const int64_t far = chance.one_in(8) ? 600 * second : chance.one_in(2) ? 20 * second : second;
-    set_clock(servers[number], chance.between(-far, far));
-    note("the clock of server %lld is set", number);
+    set_to(number, chance.between(-far, far));
     pass(4 * second);
 }
 

@@ -440,6 +440,14 @@ void tell_host(Host& host, const Question& question)
     run_statement(host, backend.number);
 }
 
+void tell_host(Host& host, Question::Kind kind)
+{
+    Question q;
+    q.kind = kind;
+    q.realm = "default";
+    tell_host(host, q);
+}
+
 void open_transaction(Host& host, const Question& question, int64_t for_us)
 {
     Backend& backend = new_backend(host);

@@ -72,8 +72,9 @@ void promote(Host& host);
 // A dump of `of` is restored in an empty database.
 void restore_dump(Host& host, const Host& of);
 
-// A superuser's statement, which is done at once.
+// A superuser's statement, which is done at once; of the realm that is there from the start.
 void tell_host(Host& host, const Question& question);
+void tell_host(Host& host, Question::Kind kind);
 // Somebody takes a node, and leaves the transaction open.
 void open_transaction(Host& host, const Question& question, int64_t for_us);
 

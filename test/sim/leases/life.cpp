@@ -200,9 +200,7 @@ void superuser_reads_log()
     faults.rested_us = true_us;
     if (host_wall_us(at) > at.later_known_us) {
         at.told_of_us = at.later_known_us;
-        Question q;
-        q.kind = Question::begin_rest;
-        tell_host(at, q);
+        tell_host(at, Question::begin_rest);
         note("flakeid.lease_begin_rest()");
     }
 }

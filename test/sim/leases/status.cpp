@@ -164,15 +164,14 @@ void look_at_status()
             silent_since.erase({number, report.wanted});
             continue;
         }
-        if (of_clock &&
-            true_us - std::max(untold_since.emplace(std::pair(number, report.wanted), true_us)
-                                   .first->second,
-                               looked_us) > 2 * longest_answer_us) {
+        const std::pair key{number, report.wanted};
+        const int64_t since_us = silent_since.emplace(key, true_us).first->second;
+        const int64_t untold_us =
+            of_clock ? untold_since.emplace(key, true_us).first->second : true_us;
+        if (true_us - std::max(untold_us, looked_us) > 2 * longest_answer_us) {
             tell("node %u", report.wanted);
             broken("the status does not say that no lease fits the clock");
         }
-        const int64_t since_us = silent_since.emplace(std::pair(number, report.wanted), true_us)
-                                     .first->second;
         if (true_us - std::max({since_us, looked_us, member.started_us}) >
             2 * longest_answer_us) {
             tell("node %u, for %.1f s", report.wanted,
