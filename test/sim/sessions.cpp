@@ -284,12 +284,12 @@ void run_errand(Seat& seat)
     }
 }
 
-// More transactions than the ring of the process keeps, with synchronous_commit = off. False when
-// an error ended one of them.
-bool hurry()
+// More transactions than the ring of the process keeps, with synchronous_commit = off. Some may fail.
+void hurry()
 {
     my_commits_wait = false;
-    for (uint64_t n = 0; n < flakeid::ended_kept + 200; n++) {
+    uint64_t ended = 0;
+    for (int failed = 0; ended < flakeid::ended_kept + 200 && failed < 30;) {
         new_transaction();
         begin_transaction();
         const bool good = survives_error([&] {
@@ -298,26 +298,32 @@ bool hurry()
             draw_one();
             end_transaction(true);
         });
-        if (!good) {
+        if (good) {
+            ended++;
+        } else {
+            failed++;
             refused();
             abort_transaction();
-            my_commits_wait = true;
-            return false;
-        }
-        if (n == flakeid::ended_kept) {
-            was_hurried();
+            if (my_end || my_error == ERRCODE_QUERY_CANCELED) {
+                break;
+            }
         }
     }
     my_commits_wait = true;
-    return true;
+    if (ended > flakeid::ended_kept) {
+        was_hurried();
+    }
 }
 
 // One transaction; false when the session leaves.
 bool work()
 {
     if (world.has('v') && my_database() != only_polled &&
-        mine().one_in(snapshot_is_held() ? 8 : 60) && !hurry()) {
-        return !my_end;
+        mine().one_in(snapshot_is_held() ? 8 : 60)) {
+        hurry();
+        if (my_end) {
+            return false;
+        }
     }
     new_transaction();
     const bool commits = !mine().one_in(4);
