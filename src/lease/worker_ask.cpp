@@ -23,6 +23,7 @@ constexpr int64_t patience_us = 3 * us_per_s;      // a node that was given back
 // A lease that begins this much later than ids may be stamped is waited for. A server whose clock
 // is behind the coordinator's gets no lease that begins earlier.
 constexpr int64_t worth_waiting_us = 20 * us_per_s;
+constexpr int64_t worth_having_us = us_per_s; // one that ends sooner counts as ended
 
 // In [0, 1)
 double chance()
@@ -201,7 +202,7 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
         Lease& other = shared_leases()->leases[i];
         if (&other != lease && other.in_use && pg_atomic_read_u64(&other.end_us) == 0) {
             lease_set_trouble(&other, why, c.text);
-            asking.cares[i].attempts.due = care.attempts.due;
+            asking.cares[i].attempts = care.attempts;
         }
     }
 }
@@ -314,7 +315,7 @@ void acquire(Lease* lease, Care& care)
     lease_file_know(asking.coordinator.known);
     lease_grant(lease, grant, lease_file_stamped_us());
     care.refused = false;
-    if (wall_us() >= grant.end_us) {
+    if (grant.end_us - wall_us() < worth_having_us) {
         give_back(lease, care, Trouble::ended, grant);
         return;
     }

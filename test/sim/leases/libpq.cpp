@@ -260,7 +260,7 @@ PostgresPollingStatusType PQconnectPoll(PGconn* c)
     }
     c->trips++;
     if (c->trips >= network.trips) {
-        has_connected();
+        may_connect();
         return PGRES_POLLING_OK;
     }
     Message greeting;

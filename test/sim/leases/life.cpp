@@ -73,13 +73,26 @@ void serve_after_clock(int number, const DrawingSession& one)
     }
 }
 
-// The lease that ends last of those that have the node; nullptr: there was none.
+bool has_node(int32_t first, int32_t nodes, int32_t node)
+{
+    return node >= first && node < first + nodes;
+}
+
+// The lease that ends last of those that have a node of this one's range; nullptr: there was none.
 const HistoryRow* last_lease_of(int32_t node)
 {
+    const LeaseTables& tables = host().database.tables;
+    int32_t first = node, nodes = 1;
+    for (const auto& [key, row] : tables.nodes) {
+        if (key.first == default_realm && has_node(key.second, row.nodes, node)) {
+            first = key.second;
+            nodes = row.nodes;
+        }
+    }
     const HistoryRow* last = nullptr;
-    for (const auto& [token, row] : host().database.tables.history) {
-        const bool has =
-            row.realm == default_realm && node >= row.node && node < row.node + row.nodes;
+    for (const auto& [token, row] : tables.history) {
+        const bool has = row.realm == default_realm && first < row.node + row.nodes &&
+                         row.node < first + nodes;
         last = has && (last == nullptr || row.end_us > last->end_us) ? &row : last;
     }
     return last;
@@ -137,7 +150,7 @@ void serve_until_now(int number, const DrawingSession& one)
                           : alone || tells_again(member) ? harmless_bound_us
                                                          : calm_bound_us;
     const int64_t waits = true_us - std::max(one.wants_since, well_since);
-    if (one.wants_since == 0 || waits <= bound) {
+    if (one.wants_since == 0 || waits <= bound / 2) {
         return;
     }
     const HistoryRow* lease = last_lease_of(member.node);
@@ -154,7 +167,8 @@ void serve_until_now(int number, const DrawingSession& one)
          is_of_old_range(*lease) ||
          (lease->released && world.chosen.find_first_of("AK") != std::string::npos) ||
          (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
-    bool taken = false;
+    // A realm was divided anew, and another part of what is one range now has a lease.
+    bool taken = !member.any && held && !has_node(lease->node, lease->nodes, member.node);
     for (int i = 0; i < member_count && !member.any && held; i++) {
         taken = taken || (members[i].any &&
                           lease->holder.find("db-" + std::to_string(i)) != std::string::npos);
@@ -167,6 +181,9 @@ void serve_until_now(int number, const DrawingSession& one)
     if (its_own || taken || (member.any && all_are_lost(number))) {
         member.taken_us = true_us;
         return; // a node is free while its server is away
+    }
+    if (waits <= bound) {
+        return;
     }
     sim::tell("server %d, %s, has no id for %.1f s", number,
               member.any ? "any node" : ("node " + std::to_string(member.node)).c_str(),

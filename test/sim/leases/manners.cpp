@@ -30,7 +30,6 @@ constexpr int64_t least_wait_us = 2 * second;
 struct Manners {
     std::deque<int64_t> questions, releases, attempts, errors; // when
     size_t attempts_in_vain = 0;
-    const Process* process = nullptr;
     int64_t fails_until = 0; // whatever needs memory or waits does
 };
 Manners of_server[most_servers];
@@ -86,9 +85,8 @@ void manners_begin()
 void begins_to_connect()
 {
     std::deque<int64_t>& attempts = mine().attempts;
-    if (mine().process != running || flakeid::worker_stopping || world.has('E')) {
-        mine().process = running;
-        has_connected();
+    if (flakeid::worker_stopping || world.has('E')) {
+        may_connect();
     }
     attempts.push_back(true_us);
     if (attempts.size() > attempts_looked_at) {
@@ -105,7 +103,7 @@ void begins_to_connect()
     }
 }
 
-void has_connected()
+void may_connect()
 {
     mine().attempts.clear();
     mine().attempts_in_vain = 0;

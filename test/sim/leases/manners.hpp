@@ -15,7 +15,7 @@ void manners_begin();
 
 // The running process is the lease worker.
 void begins_to_connect();
-void has_connected();
+void may_connect(); // it began anew, or was connected: attempts from before do not count
 void asks(const std::string& sql, const std::string& conninfo);
 void turn_ends(); // of its loop
 void worker_ends();

@@ -46,6 +46,7 @@ void worker()
     become_backend(worker_seat, 0, {});
     load_library();
     settings_are_read();
+    may_connect();
     flakeid_lease_worker_main(0);
     broken_for_good("the lease worker returns");
 }
@@ -152,7 +153,7 @@ void ProcessConfigFile(GucContext)
 {
     reload_settings();
     settings_are_read();
-    has_connected(); // or is to begin anew
+    may_connect();
 }
 
 MemoryContext AllocSetContextCreateInternal(MemoryContext, const char*, Size, Size, Size)
