@@ -89,6 +89,14 @@ void note_answer(Told& lease, int64_t length_us, int64_t end_us)
     lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
 }
 
+// Its end as a server knows it that went on in it after a crash: what the last answer said may have
+// come too late to be kept.
+int64_t kept_end_us(const Told& lease)
+{
+    const bool old = lease.answered_us < members[lease.server].crashed_us - second / 2;
+    return old ? lease.end_us : lease.earlier_end_us;
+}
+
 // Outside a stop and new settings, what is in use and has time left is kept. A lease worker may
 // tell what the one before it gave back.
 void check_release(const Told& lease)
@@ -96,11 +104,12 @@ void check_release(const Told& lease)
     const bool ahead = lease.start_us > wall_clock(here()) + 5 * second;
     const bool kept = went_on_us[{here().number, lease.node}] > worker_began(here()) &&
                       of_node[lease.node].back() == &lease;
-    const bool ours = kept || lease.answered_us > worker_began(here());
+    const bool answered = lease.answered_us > worker_began(here());
+    const int64_t end_us = answered ? lease.end_us : kept_end_us(lease);
     // It may have ended by the clock as it was.
     const bool set = world.has('K') || members[here().number].clock_set_us > true_us - second;
-    if (ours && !flakeid::worker_stopping && !lease.given_back && !set && !ahead &&
-        lease.end_us > wall_clock(here()) && true_us - lease.used_us < unused_us - minute) {
+    if ((kept || answered) && !flakeid::worker_stopping && !lease.given_back && !set && !ahead &&
+        end_us > wall_clock(here()) && true_us - lease.used_us < unused_us - minute) {
         tell("node %u, until %.3f", lease.node, seconds_of(lease.end_us));
         broken("a lease is given back that is in use");
     }
@@ -456,12 +465,10 @@ bool goes_on_in_lease(int server)
     const int64_t now_us = wall_clock(servers[server]);
     return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
         const Told& lease = one.second;
-        const bool old = lease.answered_us < member.crashed_us - second / 2;
-        const int64_t end_us = old ? lease.end_us : lease.earlier_end_us;
         return lease.server == server && lease.directory == member.directory && !lease.given_back &&
                lease.told_us < member.crashed_us - second / 2 &&
                (member.any || lease.node == static_cast<uint32_t>(member.node)) &&
-               lease.start_us < now_us && end_us > now_us + second;
+               lease.start_us < now_us && kept_end_us(lease) > now_us + second;
     });
 }
 
