@@ -52,6 +52,7 @@ struct Before {
 
 Before draw_begins(int layout)
 {
+    my_lowest_wall = INT64_MAX;
     my_highest_wall = INT64_MIN;
     return {highest_id(layout), raised_to(my_database()), repairs_of(my_database())};
 }
@@ -132,10 +133,12 @@ void leave_open()
     const Want want{static_cast<uint32_t>(mine().between(2, 8)), false};
     const Draw d = draw(g, want);
     as_wanted(g, d, want);
-    const int64_t wall = my_highest_wall;
+    const int64_t lowest = my_lowest_wall;
+    const int64_t highest = my_highest_wall;
     was_kept_open();
     for (uint32_t i = 0; i < d.count; i++) {
-        my_highest_wall = wall;
+        my_lowest_wall = lowest;
+        my_highest_wall = highest;
         hand_out(g, d.word + i, my_layout, before, false);
         if (mine().one_in(3)) {
             draw_many(1);

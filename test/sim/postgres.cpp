@@ -84,6 +84,7 @@ int __wrap_clock_gettime(clockid_t clock, timespec* time)
         if (clock == CLOCK_REALTIME_COARSE) {
             us -= us % (4 * ms); // as of the last timer interrupt
         }
+        my_lowest_wall = std::min(my_lowest_wall, us);
         my_highest_wall = std::max(my_highest_wall, us);
     }
     time->tv_sec = us / second;

@@ -242,7 +242,8 @@ extern char my_message[512];    // of the last error
 extern int my_error;            // its SQLSTATE
 extern bool my_end;             // the error ends the process
 extern int64_t my_clock_error;  // in its transaction the wall clock is ahead by that
-extern int64_t my_highest_wall; // the latest moment that it read from the wall clock
+// The first and the latest moment that it read from the wall clock.
+extern int64_t my_lowest_wall, my_highest_wall;
 extern bool cancel_pending, terminate_pending;
 extern bool my_parallel;     // it is in parallel mode
 extern bool my_commits_wait; // synchronous_commit

@@ -20,7 +20,7 @@ PROCESS_LOCAL char my_message[512] = "";
 PROCESS_LOCAL int my_error = 0;
 PROCESS_LOCAL bool my_end = false;
 PROCESS_LOCAL int64_t my_clock_error = 0;
-PROCESS_LOCAL int64_t my_highest_wall = 0;
+PROCESS_LOCAL int64_t my_lowest_wall = 0, my_highest_wall = 0;
 PROCESS_LOCAL bool cancel_pending = false, terminate_pending = false;
 PROCESS_LOCAL bool my_parallel = false;
 PROCESS_LOCAL bool my_commits_wait = true;

@@ -15,6 +15,12 @@ void close_to_clock(const Id& id)
         tell("%.6f s ahead", static_cast<double>(ahead) / 1e6);
         broken("G3: an id too far ahead of the clock");
     }
+    // One that was reserved was drawn earlier.
+    const int64_t end_us = word_start_us(id.generator, id.word) + id.generator.layout.tick_us;
+    if (!id.cached && end_us <= my_lowest_wall) {
+        tell("%.6f s before", static_cast<double>(my_lowest_wall - end_us) / 1e6);
+        broken("an id is stamped before its draw began");
+    }
 }
 
 } // namespace sim
