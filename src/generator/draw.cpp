@@ -62,12 +62,6 @@ void nap(int64_t us)
     CHECK_FOR_INTERRUPTS();
 }
 
-bool outside_lease(const Generator& g, const Draw& d)
-{
-    return word_tick(g.shape, d.word) < g.lease.first_tick ||
-           word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick;
-}
-
 // Narrows a draw to the moment of the horizon. Its words may lie below the horizon all the same,
 // with a lower count of set-backs: the higher one was made durable, and the clock leapt before
 // anybody used it.
@@ -172,8 +166,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
     if (d.verdict == Verdict::exhausted) {
         throw_exhausted(g.layout, g.name, g.preset);
     }
-    if (g.lease.entry != nullptr && d.verdict != Verdict::wait &&
-        (d.verdict == Verdict::issue || word_tick(g.shape, d.word) > g.lease.last_tick)) {
+    if (is_past_lease(g, d)) {
         await_lease(g, now_us, waiting);
         return 0;
     }
@@ -255,11 +248,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     if (unlikely(g.lease.entry != nullptr)) {
         if (unlikely(!lease_holds(g.lease, last))) {
             view_lease(g);
-            if (g.lease.end_us == 0 && is_span(g) && leased_singly(g) &&
-                lease_failing(g.lease.entry)) {
-                move_on(g, no_tick);
-            }
-            if (g.lease.end_us == 0) {
+            if (g.lease.end_us == 0 && !(lease_failing(g.lease.entry) && leave_lease(g))) {
                 await_lease(g, now_us, waiting);
             }
             return false;
@@ -286,6 +275,9 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     }
     if (unlikely(d.verdict != Verdict::issue) ||
         (unlikely(g.lease.entry != nullptr) && g.shape.has_back && outside_lease(g, d))) {
+        if (is_past_lease(g, d) && leave_lease(g)) {
+            return false;
+        }
         reset_round(g); // nodes that were left out may be leased by then
         attempt->wait_us = unblock(g, d, now_us, waiting);
         return false;

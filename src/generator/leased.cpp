@@ -97,4 +97,17 @@ bool set_node(Generator& g, uint32_t node)
     return true;
 }
 
+bool outside_lease(const Generator& g, const Draw& d)
+{
+    return word_tick(g.shape, d.word) < g.lease.first_tick ||
+           word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick;
+}
+
+bool is_past_lease(const Generator& g, const Draw& d)
+{
+    return g.lease.entry != nullptr &&
+           (d.verdict == Verdict::issue ||
+            (d.verdict == Verdict::extend && word_tick(g.shape, d.word) > g.lease.last_tick));
+}
+
 } // namespace flakeid

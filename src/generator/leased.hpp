@@ -24,6 +24,12 @@ bool set_lease(Generator& generator, uint32_t node, bool or_none);
 // when it is not held.
 void view_lease(Generator& generator);
 
+// Tells whether a draw that would be issued lies outside the lease.
+bool outside_lease(const Generator& generator, const Draw& draw);
+
+// Tells whether a draw that is not issued waits for the lease.
+bool is_past_lease(const Generator& generator, const Draw& draw);
+
 // Takes one node of the span; false when only spare slots are left for it, or its lease is not held
 // yet.
 bool set_node(Generator& generator, uint32_t node);

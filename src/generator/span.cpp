@@ -61,6 +61,15 @@ void move_on(Generator& g, Tick tick)
     begin_round(g);
 }
 
+bool leave_lease(Generator& g)
+{
+    const uint32_t node = g.node;
+    if (is_span(g) && leased_singly(g)) {
+        move_on(g, no_tick);
+    }
+    return g.node != node;
+}
+
 void step_aside(Generator& g)
 {
     if (is_span(g) && !leased_singly(g) && take_further(g, node_after(g, g.node))) {

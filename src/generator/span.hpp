@@ -23,6 +23,10 @@ Draw next_draw(Generator& generator, Word last, Want want);
 // instead of 580 to 760.
 void move_on(Generator& generator, Tick tick);
 
+// Takes another node of the span, whose lease is held, since that of this one is not. False when
+// there is none.
+bool leave_lease(Generator& generator);
+
 // Goes on to the next node after another session swapped the word first. Where there are other
 // nodes to go on with, the two of them need not meet again; a further lease is too much for that.
 void step_aside(Generator& generator);

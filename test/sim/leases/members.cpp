@@ -370,8 +370,8 @@ void crash_member(int number, int64_t down_us, bool harmless)
         member.misdated = member.misdated || (name == "flakeid/horizon" && file.other_date);
     }
     believed_crash(number);
+    leases_crash(number);
     member.crashed = true;
-    member.crashed_us = true_us;
     end_member(number, directory, down_us, harmless);
 }
 
@@ -380,11 +380,11 @@ void replace_member(int number, const Directory& directory)
     Member& member = members[number];
     note("server %lld gets another directory", number);
     believed_crash(number);
+    leases_crash(number);
     if (!is_as_it_was(servers[number].now, directory)) {
         member.directory = ++next_directory;
     }
     member.crashed = member.moved = true;
-    member.crashed_us = true_us;
     end_member(number, directory, chance.below(5 * second), false);
 }
 

@@ -32,7 +32,6 @@ struct Member {
     int64_t still_until = 0; // it, or its lease worker, stands still
     bool harmless = false;   // it was only started again
     bool crashed = false;    // in its last life
-    int64_t crashed_us = 0;
     bool torn = false;     // its files do not tell that they are its own, by how it stopped
     bool misdated = false; // nor who wrote them
     bool moved = false;   // another directory took the place of its own

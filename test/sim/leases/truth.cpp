@@ -40,7 +40,8 @@ struct Told {
     int directory = 0;           // of the server
     int64_t given_back_us = 0;   // true time
     int64_t lasted_until_us = 0; // its end before
-    int64_t earlier_end_us = 0;  // before the last answer
+    int64_t earlier_end_us = 0;  // as the server knew it before the last answer; 0: it did not
+    int64_t kept_end_us = 0;     // as it knows it after a crash
     int64_t origin = 0;          // of the coordinator that answered last
     std::string realm_id;        // as it said
 };
@@ -83,18 +84,10 @@ void check_renewal(const Told& lease, int64_t length_us)
 void note_answer(Told& lease, int64_t length_us, int64_t end_us)
 {
     lease.length_us = length_us;
-    lease.earlier_end_us = lease.end_us;
+    lease.earlier_end_us = lease.life == here().life ? lease.end_us : lease.kept_end_us;
     lease.answered_us = true_us;
     lease.life = here().life;
     lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
-}
-
-// Its end as a server knows it that went on in it after a crash: what the last answer said may have
-// come too late to be kept.
-int64_t kept_end_us(const Told& lease)
-{
-    const bool old = lease.answered_us < members[lease.server].crashed_us - second / 2;
-    return old ? lease.end_us : lease.earlier_end_us;
 }
 
 // Outside a stop and new settings, what is in use and has time left is kept. A lease worker may
@@ -105,7 +98,7 @@ void check_release(const Told& lease)
     const bool kept = went_on_us[{here().number, lease.node}] > worker_began(here()) &&
                       of_node[lease.node].back() == &lease;
     const bool answered = lease.answered_us > worker_began(here());
-    const int64_t end_us = answered ? lease.end_us : kept_end_us(lease);
+    const int64_t end_us = answered ? lease.end_us : lease.kept_end_us;
     // It may have ended by the clock as it was.
     const bool set = world.has('K') || members[here().number].clock_set_us > true_us - second;
     if ((kept || answered) && !flakeid::worker_stopping && !lease.given_back && !set && !ahead &&
@@ -304,7 +297,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         const int64_t end_us = us_of(fields[3]);
         if (is_new) {
             lease = {values[1].text, node,  nodes, here().number, here().life, us_of(fields[2]),
-                     end_us,         false, 0};
+                     0,              false, 0};
             lease.told_us = true_us;
             lease.directory = members[here().number].directory;
             for (uint32_t i = 0; i < nodes; i++) {
@@ -459,6 +452,17 @@ bool keeps_used(int server)
     });
 }
 
+void leases_crash(int server)
+{
+    for (auto& [token, lease] : leases) {
+        if (lease.server == server && lease.life == servers[server].life) {
+            // What was answered just before may be lost.
+            const bool kept = lease.answered_us < true_us - second / 2;
+            lease.kept_end_us = kept ? lease.end_us : lease.earlier_end_us;
+        }
+    }
+}
+
 bool goes_on_in_lease(int server)
 {
     const Member& member = members[server];
@@ -466,9 +470,8 @@ bool goes_on_in_lease(int server)
     return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
         const Told& lease = one.second;
         return lease.server == server && lease.directory == member.directory && !lease.given_back &&
-               lease.told_us < member.crashed_us - second / 2 &&
                (member.any || lease.node == static_cast<uint32_t>(member.node)) &&
-               lease.start_us < now_us && kept_end_us(lease) > now_us + second;
+               lease.start_us < now_us && lease.kept_end_us > now_us + second;
     });
 }
 

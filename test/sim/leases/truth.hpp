@@ -32,6 +32,9 @@ void settings_are_read();
 // An id was handed out by the process that runs, by a draw that began then.
 void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int64_t began_us);
 
+// A server crashes.
+void leases_crash(int server);
+
 // A lease that the server had for a while when it crashed, and that lasts.
 bool goes_on_in_lease(int server);
 
