@@ -98,7 +98,8 @@ void leased_nodes_in_step(const flakeid::Generator& g, flakeid::Word word)
 void leased_nodes_are_refused(const flakeid::Generator& g)
 {
     const flakeid::Word last{g.slot->word.value};
-    if (is_leased_span(g) && last != flakeid::closed_word) {
+    // A further count of set-backs may lead all nodes to earlier ticks.
+    if (is_leased_span(g) && last != flakeid::closed_word && !g.shape.has_back) {
         look_at_others(g, word_start_us(g, last + 1));
     }
 }

@@ -90,8 +90,8 @@ void note_answer(Told& lease, int64_t length_us, int64_t end_us)
     lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
 }
 
-// Outside a stop and new settings, what is in use and has time left is kept. A lease worker may
-// tell what the one before it gave back.
+// Outside a stop and new settings, what is in use and lasts for more than a second is kept. A lease
+// worker may tell what the one before it gave back.
 void check_release(const Told& lease)
 {
     const bool ahead = lease.start_us > wall_clock(here()) + 5 * second;
@@ -102,7 +102,7 @@ void check_release(const Told& lease)
     // It may have ended by the clock as it was.
     const bool set = world.has('K') || members[here().number].clock_set_us > true_us - second;
     if ((kept || answered) && !flakeid::worker_stopping && !lease.given_back && !set && !ahead &&
-        end_us > wall_clock(here()) && true_us - lease.used_us < unused_us - minute) {
+        end_us > wall_clock(here()) + second && true_us - lease.used_us < unused_us - minute) {
         tell("node %u, until %.3f", lease.node, seconds_of(lease.end_us));
         broken("a lease is given back that is in use");
     }
