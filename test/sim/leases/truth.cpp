@@ -454,10 +454,12 @@ bool keeps_used(int server)
 
 void leases_crash(int server)
 {
+    // What was answered just before may be lost.
+    const bool at_once = world.chosen.find_first_of("PEd") == std::string::npos;
+    const int64_t lost_since = true_us - (at_once ? 50 * ms : second / 2);
     for (auto& [token, lease] : leases) {
         if (lease.server == server && lease.life == servers[server].life) {
-            // What was answered just before may be lost.
-            const bool kept = lease.answered_us < true_us - second / 2;
+            const bool kept = lease.answered_us < lost_since;
             lease.kept_end_us = kept ? lease.end_us : lease.earlier_end_us;
         }
     }
