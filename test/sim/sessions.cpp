@@ -284,7 +284,8 @@ void run_errand(Seat& seat)
     }
 }
 
-// More transactions than the ring of the process keeps, with synchronous_commit = off. Some may fail.
+// More transactions than the ring of the process keeps, with synchronous_commit = off. Some may
+// fail.
 void hurry()
 {
     my_commits_wait = false;

@@ -73,11 +73,6 @@ void serve_after_clock(int number, const DrawingSession& one)
     }
 }
 
-bool has_node(int32_t first, int32_t nodes, int32_t node)
-{
-    return node >= first && node < first + nodes;
-}
-
 // The lease that ends last of those that have a node of this one's range; nullptr: there was none.
 const HistoryRow* last_lease_of(int32_t node)
 {

@@ -22,10 +22,10 @@ bool tokens_are_kept(const Member& member)
            world.chosen.find_first_of("KdEOYBMQRA") == std::string::npos;
 }
 
-bool has_node(const NodeKey& range, const NodeRow& row, const Question& question)
+bool is_of(const NodeKey& range, const NodeRow& row, const Question& question)
 {
-    return range.first == question.realm && row.leased && question.wish.node >= range.second &&
-           question.wish.node - range.second < row.nodes;
+    return range.first == question.realm && row.leased &&
+           has_node(range.second, row.nodes, question.wish.node);
 }
 
 } // namespace
@@ -48,7 +48,7 @@ void node_is_refused(const Host& host, int server, const Question& question)
     }
     const LeaseTables& tables = host.database.tables;
     for (const auto& [range, row] : tables.nodes) {
-        const auto holder = has_node(range, row, question) ? asked.find(row.token) : asked.end();
+        const auto holder = is_of(range, row, question) ? asked.find(row.token) : asked.end();
         const auto lease = tables.history.find(row.token);
         if (holder == asked.end() || lease == tables.history.end() || lease->second.released ||
             lease->second.end_us <= host_wall_us(host)) {
