@@ -174,8 +174,9 @@ SELECT node, nodes, free_from FROM flakeid.lease_node WHERE realm = 'ranges' ORD
 CREATE TABLE ranged AS
 SELECT l.* FROM generate_series(1, 3) AS i, LATERAL flakeid.lease_acquire('ranges', 'host ' || i, '50 s', max_node => 560 + i) AS l;
 SELECT node, nodes FROM ranged ORDER BY node;
-SELECT l.nodes, l.token = r.token AND l.node = r.node AS again FROM ranged AS r, LATERAL flakeid.lease_acquire('ranges', 'host 1', '50 s', token => r.token) AS l
-WHERE r.node = (SELECT h.node FROM flakeid.lease_history AS h WHERE h.realm = 'ranges' AND h.holder = 'host 1');
+SELECT r.token AS first_token FROM ranged AS r JOIN flakeid.lease_history AS h USING (node) WHERE h.realm = 'ranges' AND h.holder = 'host 1' \gset
+UPDATE ranged AS r SET lease_end = l.lease_end FROM flakeid.lease_acquire('ranges', 'host 1', '50 s', token => :'first_token') AS l
+WHERE r.token = :'first_token' RETURNING l.nodes, l.token = r.token AND l.node = r.node AS again;
 DO $$
 BEGIN
     PERFORM flakeid.lease_acquire('ranges', 'host 4', '10 s', max_node => 570);
