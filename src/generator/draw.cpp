@@ -111,9 +111,14 @@ bool came_meanwhile(const Generator& g, int64_t now_us)
     return view.held && view.end_us > now_us;
 }
 
-// Waits a little for the self. An error when the lease worker has failed, or takes too long.
+// Takes another node of the span that is leased, or waits a little for the lease. An error when the
+// lease worker has failed, or takes too long.
 void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 {
+    // A lease that is about to come is waited for: else one session would take all of the span.
+    if ((g.lease.end_us != 0 || lease_failing(g.lease.entry)) && leave_lease(g)) {
+        return;
+    }
     worker_call();
     waiting.begin();
     const bool ahead =
@@ -165,10 +170,6 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
     CHECK_FOR_INTERRUPTS();
     if (d.verdict == Verdict::exhausted) {
         throw_exhausted(g.layout, g.name, g.preset);
-    }
-    if (is_past_lease(g, d)) {
-        await_lease(g, now_us, waiting);
-        return 0;
     }
     if (d.verdict == Verdict::wait && g.lease.entry != nullptr &&
         !lease_holds(g.lease, Word{pg_atomic_read_u64(&g.slot->word)})) {
@@ -248,7 +249,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     if (unlikely(g.lease.entry != nullptr)) {
         if (unlikely(!lease_holds(g.lease, last))) {
             view_lease(g);
-            if (g.lease.end_us == 0 && !(lease_failing(g.lease.entry) && leave_lease(g))) {
+            if (g.lease.end_us == 0) {
                 await_lease(g, now_us, waiting);
             }
             return false;
@@ -275,7 +276,8 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     }
     if (unlikely(d.verdict != Verdict::issue) ||
         (unlikely(g.lease.entry != nullptr) && g.shape.has_back && outside_lease(g, d))) {
-        if (is_past_lease(g, d) && leave_lease(g)) {
+        if (is_past_lease(g, d)) {
+            await_lease(g, now_us, waiting);
             return false;
         }
         reset_round(g); // nodes that were left out may be leased by then

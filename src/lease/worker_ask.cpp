@@ -202,7 +202,7 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
         Lease& other = shared_leases()->leases[i];
         if (&other != lease && other.in_use && pg_atomic_read_u64(&other.end_us) == 0) {
             lease_set_trouble(&other, why, c.text);
-            asking.cares[i].attempts = care.attempts;
+            asking.cares[i].attempts.due = care.attempts.due;
         }
     }
 }

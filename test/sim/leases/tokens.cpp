@@ -10,7 +10,8 @@ namespace {
 
 struct Asked {
     int server;
-    int directory; // of the server
+    int directory;     // of the server
+    int64_t booted_us; // its machine: what was asked with before is lost
 };
 std::map<Token, Asked> asked;
 
@@ -37,7 +38,7 @@ void tokens_begin()
 
 void token_is_asked(const Token& token)
 {
-    asked[token] = {here().number, members[here().number].directory};
+    asked[token] = {here().number, members[here().number].directory, here().booted_us};
 }
 
 void node_is_refused(const Host& host, int server, const Question& question)
@@ -57,7 +58,8 @@ void node_is_refused(const Host& host, int server, const Question& question)
         const Asked& before = holder->second;
         const Asked& now = question_of->second;
         if (holder != question_of && before.server == now.server &&
-            before.directory == now.directory && now.directory == members[server].directory) {
+            before.directory == now.directory && before.booted_us == now.booted_us &&
+            now.directory == members[server].directory) {
             tell("server %d, node %d", server, question.wish.node);
             broken("a server is refused its node because of a lease of its own");
         }
