@@ -20,8 +20,8 @@ SET intervalstyle = 'postgres';
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 CREATE TABLE seen (name text PRIMARY KEY, node int, token uuid, lease_start timestamptz, lease_end timestamptz, nodes int);
-SELECT flakeid.lease_realm_set('shop', nodes => 4, max_ttl => '1 min');
-SELECT flakeid.lease_realm_set('alone');
+SELECT flakeid.lease_realm_set('shop', nodes => 4, max_ttl => '1 h');
+SELECT flakeid.lease_realm_set('alone', max_ttl => '1 h');
 
 -- Whole seconds, the length asked for, from now on.
 SELECT date_trunc('second', clock_timestamp()) AS began \gset
@@ -34,7 +34,7 @@ INSERT INTO seen SELECT 'c', * FROM flakeid.lease_acquire('shop', 'host c', '50.
 SELECT node, lease_end - lease_start AS length FROM seen WHERE name = 'c';
 INSERT INTO seen SELECT 'b', * FROM flakeid.lease_acquire('shop', 'host b', '50 s', max_node => 3);
 SELECT node FROM seen WHERE name = 'b';
-SELECT node FROM flakeid.lease_acquire('alone', 'host a', '10 s', max_node => 0);
+SELECT node FROM flakeid.lease_acquire('alone', 'host a', '1 h', max_node => 0);
 -- The search begins anywhere, so that two coordinators that are left beside each other seldom give the same node.
 SELECT flakeid.lease_realm_set('wide', nodes => 4096);
 SELECT count(DISTINCT node) > 10 AS anywhere, min(node) > 0 AS above_0, max(node) < 4096 AS inside
@@ -61,7 +61,7 @@ END $$;
 \set VERBOSITY terse
 
 -- The end moves, the start does not; never back.
-SELECT flakeid.lease_renew(token, '60 s') > lease_end + interval '5 s' AS later FROM seen WHERE name = 'a';
+SELECT flakeid.lease_renew(token, '1 h') > lease_end + interval '5 s' AS later FROM seen WHERE name = 'a';
 SELECT flakeid.lease_renew(token, '5 s') > lease_end + interval '5 s' AS not_back FROM seen WHERE name = 'a';
 SELECT h.lease_start = s.lease_start AS same_start, h.renewals, h.state
 FROM flakeid.leases AS h JOIN seen AS s USING (node, lease_start) WHERE s.name = 'a' AND h.realm = 'shop';
@@ -82,14 +82,14 @@ SELECT flakeid.lease_release(token, lease_start + interval '1.5 s') = lease_star
 FROM seen WHERE name = 'd';
 DO $$
 BEGIN
-    PERFORM flakeid.lease_release(token, lease_end + interval '1 min') FROM seen WHERE name = 'a';
+    PERFORM flakeid.lease_release(token, lease_end + interval '1 day') FROM seen WHERE name = 'a';
 EXCEPTION WHEN datetime_field_overflow THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'stamp 2.* lies', 'stamp ... lies');
 END $$;
 SELECT flakeid.lease_release(gen_random_uuid(), now());
 
 -- What is refused.
-SELECT flakeid.lease_acquire('shop', 'host e', '2 min');
+SELECT flakeid.lease_acquire('shop', 'host e', '2 h');
 SELECT flakeid.lease_acquire('shop', 'host e', '0 s');
 SELECT flakeid.lease_acquire('shop', 'host e', NULL);
 SELECT flakeid.lease_acquire('shop', '', '10 s');

@@ -19,7 +19,7 @@ constexpr int64_t harmless_bound_us = 10 * second;  // after a start, when nothi
 constexpr int64_t slow_bound_us = 40 * second;      // with up to 1.6 s for each answer
 constexpr int64_t alone_bound_us = 15 * second;     // where settings name no coordinator any more
 constexpr int64_t own_lease_bound_us = 3 * second;  // sessions try again once in a second
-constexpr int64_t awaited_us = 3 * second; // as long as a draw may, a lease of the span is awaited
+constexpr int64_t span_bound_us = 4 * second;       // one of the span may be awaited for 3 s before
 constexpr int64_t put_right_bound_us = 10 * second; // after a clock was put right
 constexpr int64_t look_every_us = 500 * ms;
 constexpr int64_t unused_bound_us = 3600 * second + 3 * minute; // a lease that nobody uses
@@ -127,7 +127,7 @@ void serve_until_now(int number, const DrawingSession& one)
                                     member.started_us, member.still_until, member.taken_us});
     if (one.wants_since != 0 && member.crashed && !member.torn && keeps_leases() &&
         lease_worker(servers[number]) != nullptr &&
-        true_us - began > own_lease_bound_us + (world.has('G') ? awaited_us : 0) &&
+        true_us - began > (world.has('G') ? span_bound_us : own_lease_bound_us) &&
         goes_on_in_lease(number)) {
         sim::tell("server %d, for %.1f s", number, static_cast<double>(true_us - began) / 1e6);
         broken("life: a server does not go on in its own lease");
