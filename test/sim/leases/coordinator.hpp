@@ -90,13 +90,13 @@ struct Reply {
     int32_t nodes = 0;                // from `node` on
 };
 
-// A range of nodes, by its first node.
 // A range of so many nodes has that one.
 inline bool has_node(int32_t first, int32_t nodes, int32_t node)
 {
     return node >= first && node - first < nodes;
 }
 
+// A range of nodes, by its first node.
 struct NodeRow {
     int64_t free_from_us = never_leased_us;
     bool leased = false; // `token` counts
