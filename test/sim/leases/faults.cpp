@@ -8,7 +8,6 @@
 #include "leases/worker_process.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace sim {
 
@@ -455,15 +454,7 @@ void step_holder_is_back()
     const int64_t ends_us = true_us + held->second.free_from_us - host_wall_us(old);
     network.cut_off_until[number] = ends_us + 100 * ms;
     run_turns(never, ends_us + 20 * ms);
-    Question q;
-    q.kind = Question::acquire;
-    q.realm = key.first;
-    q.holder = "somebody";
-    q.wish.named = true;
-    q.wish.node = key.second;
-    q.wish.ttl_us = 10 * second;
-    q.token[0] = 1; // as no other is
-    std::memcpy(&q.token[8], &true_us, sizeof true_us);
+    const Question q = wish_of_somebody(key, 10 * second);
     if (old.up) {
         tell_host(old, q);
         run_turns(never, true_us + 20 * ms);
@@ -529,14 +520,10 @@ void leave_transaction_open()
 {
     if (host().up) {
         open_happened();
-        Question q;
-        q.kind = Question::acquire;
-        q.realm = "default";
-        q.holder = "somebody";
-        q.wish.named = true;
-        q.wish.any = chance.one_in(2);
-        q.wish.node = last_fixed - nodes_each * static_cast<int32_t>(any_member());
-        q.wish.ttl_us = 60 * second;
+        const bool any = chance.one_in(2);
+        const int32_t node = last_fixed - nodes_each * any_member();
+        Question q = wish_of_somebody({default_realm, node}, 60 * second);
+        q.wish.any = any;
         const int64_t us = chance.below(chance.one_in(2) ? 300 * second : 20 * second);
         note("somebody leaves a transaction open for %lld us", us);
         open_transaction(host(), q, us);

@@ -450,6 +450,20 @@ void tell_host(Host& host, Question::Kind kind)
     tell_host(host, q);
 }
 
+Question wish_of_somebody(const NodeKey& key, int64_t ttl_us)
+{
+    Question q;
+    q.kind = Question::acquire;
+    q.realm = key.first;
+    q.holder = "somebody";
+    q.wish.named = true;
+    q.wish.node = key.second;
+    q.wish.ttl_us = ttl_us;
+    q.token[0] = 1; // as no other is
+    std::memcpy(&q.token[8], &true_us, sizeof true_us);
+    return q;
+}
+
 void open_transaction(Host& host, const Question& question, int64_t for_us)
 {
     Backend& backend = new_backend(host);

@@ -75,6 +75,8 @@ void restore_dump(Host& host, const Host& of);
 // A superuser's statement, which is done at once; of the realm that is there from the start.
 void tell_host(Host& host, const Question& question);
 void tell_host(Host& host, Question::Kind kind);
+// Somebody who is no server of this world wants that node.
+Question wish_of_somebody(const NodeKey& key, int64_t ttl_us);
 // Somebody takes a node, and leaves the transaction open.
 void open_transaction(Host& host, const Question& question, int64_t for_us);
 

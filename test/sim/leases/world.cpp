@@ -154,6 +154,9 @@ void make_world(uint64_t seed, const char* letters, int)
     // A coordinator that lost something rests for as long as leases may count.
     const bool hours = world.has('J') && choice.one_in(2) &&
                        world.chosen.find_first_of("OYBACM") == std::string::npos;
+    // Somebody else has the first node of a span all the time.
+    const bool first_is_taken = world.has('G') && Random(mix(seed, 3)).one_in(4) &&
+                                world.chosen.find_first_of("OYBACM") == std::string::npos;
     const auto ttl_s = hours                                 ? choice.between(20000, 86400)
                        : choice.one_in(2) || world.has(slow) ? 60
                                                              : choice.between(3, 120);
@@ -178,8 +181,10 @@ void make_world(uint64_t seed, const char* letters, int)
             realm.settings.first_node = last_fixed + 1 - realm.settings.nodes;
         }
         realm.settings.lease_nodes = world.has('r') ? least_lease_nodes : 1;
-        if (hours) {
+        if (hours || first_is_taken) {
             realm.settings.max_ttl_s = 86400;
+        }
+        if (hours) {
             expect_no_renewals();
         }
         begin_realm(at, realm);
@@ -211,6 +216,9 @@ void make_world(uint64_t seed, const char* letters, int)
                      {"flakeid.coordinator", connection_string(i)},
                      {"flakeid.lease_ttl", std::to_string(ttl_s)}});
         members[i].asks = static_cast<int>(of_lease);
+    }
+    if (first_is_taken) {
+        tell_host(host(), wish_of_somebody({default_realm, members[0].node}, 86400 * second));
     }
     if (world.has('T')) {
         leave_transaction_open();
