@@ -117,6 +117,37 @@ bool all_are_lost(int number)
            });
 }
 
+// For a while, the coordinator may not give that node to this server, which asks for it by number.
+bool may_be_denied(int number, int32_t node)
+{
+    const Member& member = members[number];
+    const HistoryRow* lease = last_lease_of(node);
+    const bool held = lease != nullptr && lease->end_us > host_wall_us(host()) - calm_bound_us;
+    // Coordinators that lose commits and servers that leave them forget what was given back.
+    const bool forgetful = world.chosen.find_first_of("BOYQM") != std::string::npos;
+    // A stop gives the node back; where the layout has a back field, from the end of the lease on.
+    // Whose machine was switched off, or whose disk failed, has lost the lease. Where a clock was
+    // ahead, what is given back stays taken until then.
+    const bool its_own =
+        held && lease->holder.find("db-" + std::to_string(number)) != std::string::npos &&
+        (member.torn || member.moved || world.has('l') || world.has('d') || faults.nonsense ||
+         is_of_old_range(*lease) ||
+         (lease->released && world.chosen.find_first_of("AK") != std::string::npos) ||
+         (forgetful && gave_back(number, static_cast<uint32_t>(node))));
+    // A realm was divided anew, and another part of what is one range now has a lease.
+    bool taken = held && !has_node(lease->node, lease->nodes, node);
+    for (int i = 0; i < member_count && held; i++) {
+        taken = taken || (members[i].any &&
+                          lease->holder.find("db-" + std::to_string(i)) != std::string::npos);
+    }
+    const NodeKey key{default_realm, node};
+    for (const auto& [id, backend] : host().backends) {
+        taken = taken || (backend.holds_us > 0 && backend.transaction != 0 &&
+                          host().database.changes(backend.transaction).nodes.count(key) != 0);
+    }
+    return its_own || taken || (member.further > 0 && held && lease->holder == "somebody");
+}
+
 void serve_until_now(int number, const DrawingSession& one)
 {
     Member& member = members[number];
@@ -150,32 +181,11 @@ void serve_until_now(int number, const DrawingSession& one)
     if (one.wants_since == 0 || waits <= bound / 2) {
         return;
     }
-    const HistoryRow* lease = last_lease_of(member.node);
-    const bool held = lease != nullptr && lease->end_us > host_wall_us(host()) - calm_bound_us;
-    // Coordinators that lose commits and servers that leave them forget what was given back.
-    const bool forgetful = world.chosen.find_first_of("BOYQM") != std::string::npos;
-    // A stop gives the node back; where the layout has a back field, from the end of the lease on.
-    // Whose machine was switched off, or whose disk failed, has lost the lease. Where a clock was
-    // ahead, what is given back stays taken until then.
-    const bool its_own =
-        !member.any && held &&
-        lease->holder.find("db-" + std::to_string(number)) != std::string::npos &&
-        (member.torn || member.moved || world.has('l') || world.has('d') || faults.nonsense ||
-         is_of_old_range(*lease) ||
-         (lease->released && world.chosen.find_first_of("AK") != std::string::npos) ||
-         (forgetful && gave_back(number, static_cast<uint32_t>(member.node))));
-    // A realm was divided anew, and another part of what is one range now has a lease.
-    bool taken = !member.any && held && !has_node(lease->node, lease->nodes, member.node);
-    for (int i = 0; i < member_count && !member.any && held; i++) {
-        taken = taken || (members[i].any &&
-                          lease->holder.find("db-" + std::to_string(i)) != std::string::npos);
+    bool denied = true; // each node that would do
+    for (int32_t node = member.node; node <= member.node + member.further; node++) {
+        denied = denied && (member.any ? all_are_lost(number) : may_be_denied(number, node));
     }
-    const NodeKey key{default_realm, member.node};
-    for (const auto& [id, backend] : host().backends) {
-        taken = taken || (!member.any && backend.holds_us > 0 && backend.transaction != 0 &&
-                          host().database.changes(backend.transaction).nodes.count(key) != 0);
-    }
-    if (its_own || taken || (member.any && all_are_lost(number))) {
+    if (denied) {
         member.taken_us = true_us;
         return; // a node is free while its server is away
     }
@@ -185,7 +195,7 @@ void serve_until_now(int number, const DrawingSession& one)
     sim::tell("server %d, %s, has no id for %.1f s", number,
               member.any ? "any node" : ("node " + std::to_string(member.node)).c_str(),
               static_cast<double>(waits) / 1e6);
-    if (lease != nullptr) {
+    if (const HistoryRow* lease = last_lease_of(member.node)) {
         sim::tell("; \"%s\" has the node until %.3f, it is now %.3f", lease->holder.c_str(),
                   static_cast<double>(lease->end_us - true_epoch_us) / 1e6,
                   static_cast<double>(true_us) / 1e6);
