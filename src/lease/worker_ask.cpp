@@ -180,6 +180,15 @@ bool tell_given_back()
     return true;
 }
 
+// A lease is asked for when the coordinator has heard of what had its place. Where somebody has
+// locked another one there, that can wait.
+bool may_be_asked_for(const Lease* lease)
+{
+    (void)tell_given_back();
+    return asking.coordinator.connection != nullptr &&
+           lease_file_given_back(place_of(lease)) == nullptr;
+}
+
 void keep(const Lease* lease)
 {
     lease_file_keep(place_of(lease), lease);
@@ -308,7 +317,7 @@ Steady tell_again()
 void acquire(Lease* lease, Care& care)
 {
     Grant grant;
-    if (!connected() || !tell_given_back() || !is_granted(lease, &grant)) {
+    if (!connected() || !may_be_asked_for(lease) || !is_granted(lease, &grant)) {
         fail(lease, care);
         return;
     }
