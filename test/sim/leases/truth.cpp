@@ -458,7 +458,9 @@ void leases_crash(int server)
     const bool at_once = world.chosen.find_first_of("PEd") == std::string::npos;
     const int64_t lost_since = true_us - (at_once ? 50 * ms : second / 2);
     for (auto& [token, lease] : leases) {
-        if (lease.server == server && lease.life == servers[server].life) {
+        if (lease.server == server && members[server].torn) {
+            lease.kept_end_us = 0;
+        } else if (lease.server == server && lease.life == servers[server].life) {
             const bool kept = lease.answered_us < lost_since;
             lease.kept_end_us = kept ? lease.end_us : lease.earlier_end_us;
         }
@@ -477,12 +479,13 @@ bool goes_on_in_lease(int server)
     });
 }
 
-bool gave_back(int server, uint32_t node)
+bool gave_back(int server, uint32_t first, uint32_t last)
 {
-    const std::vector<Told*>& told = of_node[node];
-    return std::any_of(told.begin(), told.end(), [&](const Told* lease) {
-        return lease->server == server && lease->given_back &&
-               lease->lasted_until_us > host_wall_us(host()) - calm_bound_us;
+    return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
+        const Told& lease = one.second;
+        return lease.server == server && lease.given_back && lease.node <= last &&
+               lease.node + lease.nodes > first &&
+               lease.lasted_until_us > host_wall_us(host()) - calm_bound_us;
     });
 }
 
