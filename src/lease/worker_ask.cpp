@@ -67,7 +67,6 @@ bool connected()
         name_client(c);
     }
     if (coordinator_connect(c)) {
-        asking.connecting = Attempts{};
         if (asking.away) {
             asking.away = false;
             log_back();
@@ -107,6 +106,11 @@ void fail(Lease* lease, Care& care)
     }
     lease_set_trouble(lease, c.trouble, c.text);
     const Steady now = steady_now();
+    if (c.connection != nullptr) {
+        asking.connecting = Attempts{};
+    } else if (now >= asking.connecting.due) {
+        try_later(asking.connecting); // what answered is no coordinator of this server
+    }
     postpone_with(asking.connecting, care.attempts, now, chance());
 }
 
@@ -218,6 +222,7 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
 
 void plan_renewal(Care& care, int64_t end_us)
 {
+    asking.connecting = Attempts{};
     const int64_t left_us = end_us - wall_us();
     const int64_t wait_us = renewal_wait_us(lease_settings.ttl_s * us_per_s, left_us, chance());
     care.attempts = {steady_now() + wait_us, 0};

@@ -133,7 +133,8 @@ bool may_be_denied(int number, int32_t node)
         (member.torn || member.moved || world.has('l') || world.has('d') || faults.nonsense ||
          is_of_old_range(*lease) ||
          (lease->released && world.chosen.find_first_of("AK") != std::string::npos) ||
-         (forgetful && gave_back(number, static_cast<uint32_t>(node))));
+         (forgetful && gave_back(number, static_cast<uint32_t>(member.node),
+                                 static_cast<uint32_t>(member.node + member.further))));
     // A realm was divided anew, and another part of what is one range now has a lease.
     bool taken = held && !has_node(lease->node, lease->nodes, node);
     for (int i = 0; i < member_count && held; i++) {

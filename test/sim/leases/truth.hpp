@@ -38,8 +38,9 @@ void leases_crash(int server);
 // A lease that the server had for a while when it crashed, and that lasts.
 bool goes_on_in_lease(int server);
 
-// It said that it gives the node back, before the lease ended, and may not have been heard.
-bool gave_back(int server, uint32_t node);
+// It said that it gives back one of these nodes, before the lease ended. It may not have been heard,
+// and says nothing of the others before it is.
+bool gave_back(int server, uint32_t first, uint32_t last);
 
 // True when this server ever made one.
 bool made_ids(const Server& server);
