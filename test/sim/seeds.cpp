@@ -117,7 +117,7 @@ void hear(const Child& child, Many& many)
 template <typename Enough>
 void run_seeds(Many& many, uint64_t first, int64_t seeds, Enough enough)
 {
-    constexpr size_t most_bad = 5;
+    const size_t most_bad = options.part ? 1 : 5;
     std::vector<Child> children;
     const uint64_t end = first + static_cast<uint64_t>(seeds);
     const bool terminal = isatty(2) != 0;
