@@ -298,7 +298,7 @@ int PQsendQueryParams(PGconn* c, const char* sql, int count, const Oid*, const c
         (void)lost(*c, "could not send data to server");
         return 0;
     }
-    c->asked = true;
+    c->asked = connections.at(c->id).sent = true;
     c->sql = sql;
     c->values.clear();
     for (int i = 0; i < count; i++) {
@@ -497,6 +497,9 @@ int WaitLatchOrSocket(Latch* latch, int events, pgsocket socket, long timeout_ms
     const auto found = connections.find(socket);
     if (found == connections.end() || !found->second.open_here) {
         broken_for_good("a connection that is closed is waited for");
+    }
+    if ((events & WL_SOCKET_WRITEABLE) != 0 && found->second.sent) {
+        broken("the lease worker waits to send what is sent");
     }
     wait_may_fail();
     const int64_t until = true_us + timeout_ms * ms;

@@ -55,6 +55,7 @@ struct Connection {
     bool open_here = true;                 // the client does
     bool dead = false;                     // nothing comes through
     bool writable = false;                 // for the client: somebody is there
+    bool sent = false;                     // whole, whatever the client asked
     int64_t used_us = 0;                   // true time of the client's last message or answer
     std::deque<Message> inbox;             // of the client
     int waits = -1;                        // process that waits for it
