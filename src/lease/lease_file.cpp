@@ -360,6 +360,21 @@ uint64_t lease_file_writer()
                : 0;
 }
 
+bool lease_file_make_room(int place)
+{
+    KeptLease* const end = file.kept + max_leases;
+    KeptLease* const free =
+        std::find_if(file.kept, end, [](const KeptLease& one) { return one.length_s == 0; });
+    if (file.kept[place].length_s != given_back_length) {
+        return true;
+    }
+    if (free != end) {
+        std::swap(file.kept[place], *free);
+        file.behind = true;
+    }
+    return free != end;
+}
+
 const KeptLease* lease_file_given_back(int place)
 {
     const KeptLease& kept = file.kept[place];

@@ -184,13 +184,11 @@ bool tell_given_back()
     return true;
 }
 
-// A lease is asked for when the coordinator has heard of what had its place. Where somebody has
-// locked another one there, that can wait.
+// Tells what was given back, before a lease is asked for. What somebody has locked there can wait.
 bool may_be_asked_for(const Lease* lease)
 {
     (void)tell_given_back();
-    return asking.coordinator.connection != nullptr &&
-           lease_file_given_back(place_of(lease)) == nullptr;
+    return asking.coordinator.connection != nullptr && lease_file_make_room(place_of(lease));
 }
 
 void keep(const Lease* lease)
