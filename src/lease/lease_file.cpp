@@ -89,13 +89,18 @@ RecordOfLeases body_of(const Record& record)
     return body;
 }
 
+bool is_free(const KeptLease& kept)
+{
+    return kept.length_s == 0;
+}
+
 // A token that was found, and that no answer is known to, stays until its lease is wanted again.
 void add_unanswered(KeptLease (&kept)[max_leases])
 {
     KeptLease* free = kept;
     KeptLease* const end = kept + max_leases;
     for (const KeptLease& found : file.found) {
-        free = std::find_if(free, end, [](const KeptLease& one) { return one.length_s == 0; });
+        free = std::find_if(free, end, is_free);
         if (found.length_s == asked_length && free != end) {
             *free = found;
         }
@@ -362,17 +367,17 @@ uint64_t lease_file_writer()
 
 bool lease_file_make_room(int place)
 {
-    KeptLease* const end = file.kept + max_leases;
-    KeptLease* const free =
-        std::find_if(file.kept, end, [](const KeptLease& one) { return one.length_s == 0; });
-    if (file.kept[place].length_s != given_back_length) {
+    if (lease_file_given_back(place) == nullptr) {
         return true;
     }
-    if (free != end) {
-        std::swap(file.kept[place], *free);
-        file.behind = true;
+    KeptLease* const end = file.kept + max_leases;
+    KeptLease* const free = std::find_if(file.kept, end, is_free);
+    if (free == end) {
+        return false;
     }
-    return free != end;
+    std::swap(file.kept[place], *free);
+    file.behind = true;
+    return true;
 }
 
 const KeptLease* lease_file_given_back(int place)

@@ -152,11 +152,10 @@ void make_world(uint64_t seed, const char* letters, int)
     member_count = static_cast<int>(choice.between(2, 4));
     world.session_count = static_cast<int>(choice.between(1, most_sessions));
     // A coordinator that lost something rests for as long as leases may count.
-    const bool hours = world.has('J') && choice.one_in(2) &&
-                       world.chosen.find_first_of("OYBACM") == std::string::npos;
+    const bool never_rests = world.chosen.find_first_of("OYBACM") == std::string::npos;
+    const bool hours = world.has('J') && choice.one_in(2) && never_rests;
     // Somebody else has the first node of a span all the time.
-    const bool first_is_taken = world.has('G') && Random(mix(seed, 3)).one_in(4) &&
-                                world.chosen.find_first_of("OYBACM") == std::string::npos;
+    const bool first_is_taken = world.has('G') && Random(mix(seed, 3)).one_in(4) && never_rests;
     const auto ttl_s = hours                                 ? choice.between(20000, 86400)
                        : choice.one_in(2) || world.has(slow) ? 60
                                                              : choice.between(3, 120);
