@@ -94,6 +94,11 @@ bool is_free(const KeptLease& kept)
     return kept.length_s == 0;
 }
 
+bool is_given_back(const KeptLease& kept)
+{
+    return kept.length_s == given_back_length;
+}
+
 // A token that was found, and that no answer is known to, stays until its lease is wanted again.
 void add_unanswered(KeptLease (&kept)[max_leases])
 {
@@ -151,8 +156,7 @@ int write(const Writer& writer)
 
 bool is_for(const KeptLease& kept, const Lease* lease)
 {
-    return kept.length_s != 0 && kept.length_s != given_back_length &&
-           kept.wanted == lease->wanted &&
+    return !is_free(kept) && !is_given_back(kept) && kept.wanted == lease->wanted &&
            (kept.wanted != any_node || kept.max_node == lease->max_node);
 }
 
@@ -344,15 +348,14 @@ void lease_file_keep_given_back()
 {
     int place = 0;
     for (const KeptLease& found : file.found) {
-        while (place < max_leases && file.kept[place].length_s != 0) {
+        while (place < max_leases && !is_free(file.kept[place])) {
             place++;
         }
-        if (found.length_s == given_back_length && place < max_leases &&
-            !lease_drew(found.node, found.nodes)) {
+        if (is_given_back(found) && place < max_leases && !lease_drew(found.node, found.nodes)) {
             file.kept[place] = found;
             file.kept[place].start_us = std::max(found.start_us, file.stamped_us);
         }
-        file.behind = file.behind || found.length_s == given_back_length;
+        file.behind = file.behind || is_given_back(found);
     }
 }
 
@@ -365,12 +368,18 @@ uint64_t lease_file_writer()
                : 0;
 }
 
-bool lease_file_make_room(int place)
+bool lease_file_make_room(int place, uint32_t wanted)
 {
-    if (lease_file_given_back(place) == nullptr) {
+    KeptLease* const end = file.kept + max_leases;
+    auto refuses = [&](const KeptLease& kept) {
+        return is_given_back(kept) && kept.wanted == wanted && wanted != any_node;
+    };
+    if (std::any_of(file.kept, end, refuses)) {
+        return false;
+    }
+    if (!is_given_back(file.kept[place])) {
         return true;
     }
-    KeptLease* const end = file.kept + max_leases;
     KeptLease* const free = std::find_if(file.kept, end, is_free);
     if (free == end) {
         return false;
@@ -383,7 +392,7 @@ bool lease_file_make_room(int place)
 const KeptLease* lease_file_given_back(int place)
 {
     const KeptLease& kept = file.kept[place];
-    return kept.length_s == given_back_length ? &kept : nullptr;
+    return is_given_back(kept) ? &kept : nullptr;
 }
 
 } // namespace flakeid

@@ -83,8 +83,8 @@ bool lease_file_give_back(const int64_t (&last_us)[max_leases]);
 void lease_file_keep_given_back();
 
 // Lets a lease be asked for at a place, and keeps what was given back there at another one. False
-// when all are taken.
-bool lease_file_make_room(int place);
+// when all are taken, and for a node by number that was given back: its own lease is in the way.
+bool lease_file_make_room(int place, uint32_t wanted);
 
 // Returns a lease of which the coordinator is to be told that it is given back, or nullptr.
 const KeptLease* lease_file_given_back(int place);

@@ -25,7 +25,6 @@ constexpr int64_t patience_us = 3 * us_per_s;      // a node that was given back
 constexpr int64_t worth_waiting_us = 20 * us_per_s;
 constexpr int64_t worth_having_us = us_per_s; // one that ends sooner counts as ended
 
-// In [0, 1)
 double chance()
 {
     return pg_prng_double(&pg_global_prng_state);
@@ -188,7 +187,8 @@ bool tell_given_back()
 bool may_be_asked_for(const Lease* lease)
 {
     (void)tell_given_back();
-    return asking.coordinator.connection != nullptr && lease_file_make_room(place_of(lease));
+    return asking.coordinator.connection != nullptr &&
+           lease_file_make_room(place_of(lease), lease->wanted);
 }
 
 void keep(const Lease* lease)
@@ -204,10 +204,9 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
     Coordinator& c = asking.coordinator;
     release(lease, lease_close(lease));
     c.trouble = why;
-    const int64_t now_us = wall_us();
     snprintf(c.text, sizeof c.text,
              "it gave a lease from %s until %s, and this server's clock says %s",
-             moment_text(grant.start_us), moment_text(grant.end_us), moment_text(now_us));
+             moment_text(grant.start_us), moment_text(grant.end_us), moment_text(wall_us()));
     fail(lease, care);
     for (int i = 0; i < max_leases; i++) {
         Lease& other = shared_leases()->leases[i];
@@ -216,6 +215,12 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
             asking.cares[i].attempts.due = care.attempts.due;
         }
     }
+}
+
+// Where the coordinator's clock was ahead, a lease that was given back may last for long.
+bool has_ended(const KeptLease& back, Steady now)
+{
+    return now >= asking.told_until && wall_us() >= back.start_us + lease_settings.ttl_s * us_per_s;
 }
 
 void plan_renewal(Care& care, int64_t end_us)
@@ -289,24 +294,21 @@ void tell_for_a_while()
 
 Steady tell_again()
 {
+    const Steady now = steady_now();
     bool left = false;
     for (int i = 0; i < max_leases; i++) {
-        left = left || lease_file_given_back(i) != nullptr;
+        const KeptLease* back = lease_file_given_back(i);
+        if (back != nullptr && has_ended(*back, now)) {
+            lease_file_forget(i); // the coordinator knows
+        } else {
+            left = left || back != nullptr;
+        }
     }
     if (!left) {
         return steady_never;
     }
-    const Steady now = steady_now();
     if (now < asking.telling.due) {
         return asking.telling.due;
-    }
-    if (now >= asking.told_until) {
-        for (int i = 0; i < max_leases; i++) {
-            if (lease_file_given_back(i) != nullptr) {
-                lease_file_forget(i); // it has ended
-            }
-        }
-        return steady_never;
     }
     if (connected() && tell_given_back()) {
         return steady_never;

@@ -53,8 +53,8 @@ void release(const Lease* lease, int64_t last_us);
 // For the length of a lease, the coordinator is told what was given back.
 void tell_for_a_while();
 
-// Tells the coordinator again what was given back, unless it has answered. Returns when the next
-// attempt is due.
+// Tells the coordinator again what was given back, unless it has answered or the lease has ended.
+// Returns when the next attempt is due.
 Steady tell_again();
 
 // Closes all leases, and gives them back. Those of which the coordinator cannot be told now are

@@ -186,6 +186,15 @@ void run_statement(Host& host, int number)
         say(host, backend, answer);
         return;
     }
+    if (network.lossy && backend.server >= 0 && backend.question.kind != Question::functions &&
+        network.random.one_in(40)) {
+        note("a question is cancelled at host %lld", host.number);
+        Answer answer;
+        answer.state = network.random.one_in(2) ? "57014" : "40001";
+        answer.message = "somebody cancels it, or it is to be tried again";
+        say(host, backend, answer);
+        return;
+    }
     if (host.in_recovery && backend.question.kind != Question::functions) {
         Answer answer;
         answer.state = "25006";

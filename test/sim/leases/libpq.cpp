@@ -278,6 +278,7 @@ void PQfinish(PGconn* c)
         return;
     }
     if (c->id != 0) {
+        connection_ends(PQstatus(c) != CONNECTION_OK || c->asked);
         close_connection(c->id);
     }
     my_held.connections--;
@@ -363,7 +364,7 @@ PGresult* PQgetResult(PGconn* c)
         if (c->taken.empty) {
             return new pg_result{PGRES_TUPLES_OK, {}};
         }
-        is_refused(c->sql, c->values);
+        is_refused(c->sql, c->values, c->taken.state);
         c->bad = c->taken.fatal;
         c->is_done = c->taken.state.rfind("08", 0) == 0;
         return new pg_result{PGRES_FATAL_ERROR, c->taken};

@@ -106,13 +106,13 @@ bool is_of_old_range(const HistoryRow& lease)
 }
 
 // Leases that were lost while the coordinator's clock was ahead last until then, and have all of
-// its nodes.
+// its nodes that are given to those who take any: that is not the first range.
 bool all_are_lost(int number)
 {
     const Host& at = world.has('g') ? hosts[region_of(number)] : host();
     const auto& nodes = at.database.tables.nodes;
     return faults.ran_ahead && std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
-               return node.first.first != default_realm ||
+               return node.first.first != default_realm || node.first.second == 0 ||
                       node.second.free_from_us > host_wall_us(at);
            });
 }

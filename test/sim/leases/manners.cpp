@@ -26,10 +26,13 @@ constexpr size_t most_errors = 400;
 // server that stands still may make the first of them late.
 constexpr size_t attempts_looked_at = 12;
 constexpr int64_t least_wait_us = 2 * second;
+constexpr int64_t longest_first_wait_us = second / 2; // 0.1 s, and what the way there takes
 
 struct Manners {
     std::deque<int64_t> questions, releases, attempts, errors; // when
     size_t attempts_in_vain = 0;
+    bool answered = false;   // since an attempt came to nothing
+    int64_t failed_us = 0;   // when the first one did after an answer, and none came since; 0: none
     int64_t fails_until = 0; // whatever needs memory or waits does
 };
 Manners of_server[most_servers];
@@ -65,6 +68,12 @@ bool fails_now()
     return true_us < mine().fails_until || running->random.one_in(100);
 }
 
+// What fails is asked for again, and nothing but that.
+bool looks_at_first_waits()
+{
+    return world.chosen.find_first_not_of("NCADXFWIKkua2") == std::string::npos;
+}
+
 bool memory_is_short()
 {
     return PG_exception_stack != nullptr && CritSectionCount == 0 &&
@@ -92,6 +101,13 @@ void begins_to_connect()
     if (attempts.size() > attempts_looked_at) {
         attempts.pop_front();
     }
+    if (mine().failed_us > worker_began(here()) && looks_at_first_waits() &&
+        true_us - std::max(mine().failed_us, members[here().number].still_until) >
+            longest_first_wait_us) {
+        tell("%.3f s", static_cast<double>(true_us - mine().failed_us) / 1e6);
+        broken("a server waits for long before it asks again a coordinator that answered");
+    }
+    mine().failed_us = 0;
     // One attempt may be of several addresses.
     const size_t addresses = world.chosen.find_first_of("HOY") == std::string::npos ? 1 : 3;
     const auto rounds = static_cast<int64_t>(attempts_looked_at / addresses);
@@ -109,6 +125,19 @@ void may_connect()
     mine().attempts_in_vain = 0;
 }
 
+void connection_ends(bool in_vain)
+{
+    if (in_vain && mine().answered) {
+        mine().failed_us = true_us;
+        mine().answered = false;
+    }
+}
+
+void lease_is_answered()
+{
+    mine().answered = true;
+}
+
 void asks(const std::string& sql, const std::string& conninfo)
 {
     add(mine().questions);
@@ -123,8 +152,8 @@ void asks(const std::string& sql, const std::string& conninfo)
     if (mine().releases.size() > most_releases) {
         broken("a server overwhelms its coordinator with what it gives back");
     }
-    if (!release && !flakeid::worker_stopping &&
-        !world.has('E') && conninfo != flakeid::lease_settings.coordinator) {
+    if (!release && !flakeid::worker_stopping && !world.has('E') &&
+        conninfo != flakeid::lease_settings.coordinator) {
         broken("a coordinator is asked that the settings do not name any more");
     }
 }

@@ -16,6 +16,8 @@ void manners_begin();
 // The running process is the lease worker.
 void begins_to_connect();
 void may_connect(); // it began anew, or was connected: attempts from before do not count
+void connection_ends(bool in_vain);
+void lease_is_answered(); // that it has none for now, or with a lease
 void asks(const std::string& sql, const std::string& conninfo);
 void turn_ends(); // of its loop
 void worker_ends();

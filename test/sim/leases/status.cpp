@@ -3,6 +3,7 @@
 #include "checker.hpp"
 #include "lease/report.hpp"
 #include "lease/worker.hpp"
+#include "leases/manners.hpp"
 #include "leases/members.hpp"
 #include "leases/wire.hpp"
 #include "leases/worker_process.hpp"
@@ -98,9 +99,12 @@ void status_reads_settings()
     }
 }
 
-void is_refused(const std::string& sql, const std::vector<Value>& values)
+void is_refused(const std::string& sql, const std::vector<Value>& values, const std::string& state)
 {
     status_is_answered();
+    if (state == lease_sqlstate(LeaseRefusal::rests) && !says(sql, "lease_release(")) {
+        lease_is_answered();
+    }
     if (says(sql, "lease_acquire(") && !values[7].null) {
         const auto node = static_cast<uint32_t>(atoi(values[7].text.c_str()));
         Refused& row = refusals[{here().number, node}];

@@ -12,6 +12,7 @@ struct Asked {
     int server;
     int directory;     // of the server
     int64_t booted_us; // its machine: what was asked with before is lost
+    bool given_back;   // the server says so
 };
 std::map<Token, Asked> asked;
 
@@ -38,7 +39,12 @@ void tokens_begin()
 
 void token_is_asked(const Token& token)
 {
-    asked[token] = {here().number, members[here().number].directory, here().booted_us};
+    asked[token] = {here().number, members[here().number].directory, here().booted_us, false};
+}
+
+void token_is_given_back(const Token& token)
+{
+    asked[token].given_back = true;
 }
 
 void node_is_refused(const Host& host, int server, const Question& question)
@@ -57,6 +63,9 @@ void node_is_refused(const Host& host, int server, const Question& question)
         }
         const Asked& before = holder->second;
         const Asked& now = question_of->second;
+        if (question.wish.has_max_node && before.given_back) {
+            continue; // whoever takes any asks first for the node that he had, and takes another
+        }
         if (holder != question_of && before.server == now.server &&
             before.directory == now.directory && before.booted_us == now.booted_us &&
             now.directory == members[server].directory) {

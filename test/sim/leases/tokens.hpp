@@ -11,6 +11,9 @@ void tokens_begin();
 // The server that runs asks for a lease.
 void token_is_asked(const Token& token);
 
+// It gives one back, which may not be heard.
+void token_is_given_back(const Token& token);
+
 // A coordinator refuses a node to a server, which another lease has.
 void node_is_refused(const Host& host, int server, const Question& question);
 

@@ -6,6 +6,7 @@
 #include "leases/believed.hpp"
 #include "leases/faults.hpp"
 #include "leases/life.hpp"
+#include "leases/manners.hpp"
 #include "leases/members.hpp"
 #include "leases/status.hpp"
 #include "leases/tokens.hpp"
@@ -37,6 +38,7 @@ struct Told {
     int64_t length_us = 0;            // as the last question asked
     int64_t answered_us = 0;          // true time
     bool short_of = false;       // the answer gave less than was asked for, by the server's clock
+    bool too_late = false;       // it began so late by the server's clock that it is put aside
     int directory = 0;           // of the server
     int64_t given_back_us = 0;   // true time
     int64_t lasted_until_us = 0; // its end before
@@ -88,6 +90,8 @@ void note_answer(Told& lease, int64_t length_us, int64_t end_us)
     lease.answered_us = true_us;
     lease.life = here().life;
     lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
+    lease.too_late =
+        lease.start_us - wall_clock(here()) > flakeid::settings.max_ahead_us + 20 * second;
 }
 
 // Outside a stop and new settings, what is in use and lasts for more than a second is kept. A lease
@@ -126,7 +130,7 @@ void check_left(const Told& lease)
         world.has('K') && world.chosen.find_first_not_of("KuWIL") == std::string::npos;
     const bool in_use = true_us - std::max(lease.used_us, lease.told_us) < minute;
     if (!alone || flakeid::worker_stopping || lease.given_back || !in_use ||
-        lease.end_us <= now_us || lease.start_us > now_us + 20 * second) {
+        lease.end_us <= now_us + second || lease.start_us > now_us + 20 * second) {
         return;
     }
     if (left_us[lease.server] > std::max(member.clock_set_us, member.started_us)) {
@@ -139,7 +143,8 @@ void check_left(const Told& lease)
 void check_wanted(uint32_t node)
 {
     const auto at = unwanted_since.find({here().number, node});
-    if (at != unwanted_since.end() && members[here().number].tried_us < at->second) {
+    // Who tried before may still wait.
+    if (at != unwanted_since.end() && members[here().number].tried_us < at->second - minute) {
         tell("node %u, given back %.3f s ago", node,
              static_cast<double>(true_us - at->second) / 1e6);
         broken("a lease is asked for that nobody wants");
@@ -175,7 +180,8 @@ void check_overlap(const Told& a)
         for (const Told* other : of_node[node]) {
             const Told& b = *other;
             const bool moved = a.server == b.server && a.realm != b.realm; // it left the other
-            const bool share = other != &a && !moved &&                    // not so of empty ones
+            const bool aside = a.server == b.server && (a.too_late || b.too_late);
+            const bool share = other != &a && !moved && !aside &&          // not so of empty ones
                                std::max(a.start_us, b.start_us) < std::min(a.end_us, b.end_us);
             const bool beside = (faults.split || faults.forgotten) && a.origin != b.origin;
             const bool by_chance = beside || (!world.has('g') && a.realm_id != b.realm_id);
@@ -254,6 +260,7 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     }
     check_release(lease);
     check_left(lease);
+    token_is_given_back(question_of(sql, values).token);
     const int64_t last_use_us = std::max(lease.used_us, lease.told_us);
     if (!flakeid::worker_stopping && lease.end_us > wall_clock(here()) &&
         last_use_us < true_us - unused_us + minute) {
@@ -275,6 +282,7 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
     if (says(sql, "lease_acquire(") || says(sql, "lease_renew(")) {
         crash_now_and_then(here().number, 60, 5 * ms);
         status_is_given();
+        lease_is_answered();
     }
     if (says(sql, "lease_acquire(")) {
         const std::string& token = fields[1];

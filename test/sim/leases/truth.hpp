@@ -21,7 +21,7 @@ void truth_begins();
 void is_logged(const Server& server, const char* message);
 
 // An error is taken.
-void is_refused(const std::string& sql, const std::vector<Value>& values);
+void is_refused(const std::string& sql, const std::vector<Value>& values, const std::string& state);
 
 // The coordinator gave a node to somebody who is no server of this world, from then on.
 void node_is_given_away(uint32_t node, int64_t start_us);
