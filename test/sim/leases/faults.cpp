@@ -438,8 +438,8 @@ void step_holder_is_back()
     const int number = any_member();
     const std::string name = "db-" + std::to_string(number);
     const LeaseTables& tables = old.database.tables;
-    if (rests_until(old) != 0) {
-        run_turns(never, true_us + rests_until(old) - host_wall_us(old) + second);
+    if (rests_until(old) != 0) { // who asks in vain asks again within 5 s
+        run_turns(never, true_us + rests_until(old) - host_wall_us(old) + 7 * second);
     }
     const auto held =
         std::find_if(tables.nodes.begin(), tables.nodes.end(), [&](const auto& node) {
