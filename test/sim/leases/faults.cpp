@@ -433,27 +433,28 @@ void step_failover()
 // lasts. Then its holder is back.
 void step_holder_is_back()
 {
-    constexpr int64_t ahead_us = 5 * second; // of the next one by no more than max_skew
+    constexpr int64_t most_ahead_us = 5 * second; // of the next one by no more than max_skew
     Host& old = host();
     const int number = any_member();
     const std::string name = "db-" + std::to_string(number);
     const LeaseTables& tables = old.database.tables;
-    if (rests_until(old) != 0) { // who asks in vain asks again within 5 s
-        run_turns(never, true_us + rests_until(old) - host_wall_us(old) + 7 * second);
+    if (rests_until(old) != 0) {
+        run_turns(never, true_us + rests_until(old) - host_wall_us(old) + second);
     }
     const auto held =
         std::find_if(tables.nodes.begin(), tables.nodes.end(), [&](const auto& node) {
             const auto lease = tables.history.find(node.second.token);
             return node.second.leased && lease != tables.history.end() &&
                    lease->second.holder.find(name) != std::string::npos &&
-                   node.second.free_from_us > host_wall_us(old) + ahead_us;
+                   node.second.free_from_us > host_wall_us(old) + second;
         });
     if (!runs(number) || !old.up || held == tables.nodes.end()) {
         return;
     }
     const NodeKey key = held->first;
     note("server %lld is cut off until node %lld is given away", number, key.second);
-    old.ahead_us = ahead_us;
+    old.ahead_us =
+        std::min(most_ahead_us, held->second.free_from_us - host_wall_us(old) - second / 2);
     const int64_t ends_us = true_us + held->second.free_from_us - host_wall_us(old);
     network.cut_off_until[number] = ends_us + 100 * ms;
     run_turns(never, ends_us + 20 * ms);
