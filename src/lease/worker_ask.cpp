@@ -217,12 +217,6 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
     }
 }
 
-// Where the coordinator's clock was ahead, a lease that was given back may last for long.
-bool has_ended(const KeptLease& back, Steady now)
-{
-    return now >= asking.told_until && wall_us() >= back.start_us + lease_settings.ttl_s * us_per_s;
-}
-
 void plan_renewal(Care& care, int64_t end_us)
 {
     asking.connecting = Attempts{};
@@ -262,7 +256,7 @@ void release(const Lease* lease, int64_t last_us)
     int64_t given_back[max_leases] = {};
     given_back[place_of(lease)] = last_us;
     if (lease_file_give_back(given_back)) {
-        tell_for_a_while();
+        asking.telling = Attempts{};
         (void)(connected() && tell_given_back());
     }
 }
@@ -286,28 +280,16 @@ bool leave_node(Lease* lease)
     return true;
 }
 
-void tell_for_a_while()
-{
-    asking.told_until = steady_now() + lease_settings.ttl_s * us_per_s;
-    asking.telling = Attempts{};
-}
-
 Steady tell_again()
 {
-    const Steady now = steady_now();
     bool left = false;
     for (int i = 0; i < max_leases; i++) {
-        const KeptLease* back = lease_file_given_back(i);
-        if (back != nullptr && has_ended(*back, now)) {
-            lease_file_forget(i); // the coordinator knows
-        } else {
-            left = left || back != nullptr;
-        }
+        left = left || lease_file_given_back(i) != nullptr;
     }
     if (!left) {
         return steady_never;
     }
-    if (now < asking.telling.due) {
+    if (steady_now() < asking.telling.due) {
         return asking.telling.due;
     }
     if (connected() && tell_given_back()) {

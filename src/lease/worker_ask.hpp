@@ -22,7 +22,6 @@ struct Asking {
     Attempts telling;     // what was given back
     bool away;            // the log says so already
     Steady patient_until; // till then a node in use is one just given back
-    Steady told_until;    // till then the coordinator is told what was given back
     Care cares[max_leases];
 };
 extern Asking asking;
@@ -50,11 +49,8 @@ bool leave_node(Lease* lease);
 // Gives a lease back that is closed, and tells the coordinator its last moment.
 void release(const Lease* lease, int64_t last_us);
 
-// For the length of a lease, the coordinator is told what was given back.
-void tell_for_a_while();
-
-// Tells the coordinator again what was given back, unless it has answered or the lease has ended.
-// Returns when the next attempt is due.
+// Tells the coordinator again what was given back, until it has answered: when a lease has ended,
+// it alone knows. Returns when the next attempt is due.
 Steady tell_again();
 
 // Closes all leases, and gives them back. Those of which the coordinator cannot be told now are

@@ -138,7 +138,6 @@ void go_on()
         }
     }
     lease_file_keep_given_back();
-    tell_for_a_while();
 }
 
 void replace(char** kept, const char* text)

@@ -196,8 +196,8 @@ void step_copy()
     directory.timeline += chance.one_in(3) ? 1 : 0;
     note("server %lld gets a directory of server %lld", to, from);
     // It says how far the other's ids went.
-    members[to].begins_us = std::max({members[to].begins_us, members[from].begins_us,
-                                      last_made_us(from) - true_epoch_us + 10 * second});
+    members[to].begins_us = std::max(members[to].begins_us, members[from].begins_us);
+    begins_past_ids_of(to, from, 0);
     replace_member(to, directory);
     pass(4 * second);
 }

@@ -5,6 +5,7 @@
 #include "backend.hpp"
 #include "checker.hpp"
 #include "leases/manners.hpp"
+#include "world.hpp"
 
 extern "C" {
 #include "storage/latch.h"
@@ -14,6 +15,7 @@ extern "C" {
 #undef snprintf
 #undef vsnprintf
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
 #include <libpq-fe.h>
@@ -297,6 +299,10 @@ int PQsendQueryParams(PGconn* c, const char* sql, int count, const Oid*, const c
     }
     if (network.lossy && network.random.one_in(40)) {
         (void)lost(*c, "could not send data to server");
+        if (world.has('N') && network.random.one_in(2)) { // and there is no other way to it
+            int64_t& until = network.cut_off_until[here().number];
+            until = std::max(until, true_us + network.random.below(100 * second));
+        }
         return 0;
     }
     c->asked = connections.at(c->id).sent = true;

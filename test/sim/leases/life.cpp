@@ -4,6 +4,7 @@
 #include "leases/faults.hpp"
 #include "leases/manners.hpp"
 #include "leases/members.hpp"
+#include "leases/tokens.hpp"
 #include "leases/truth.hpp"
 #include "leases/worker_process.hpp"
 
@@ -285,6 +286,7 @@ void look()
         }
     }
     look_at_connections();
+    look_at_given_back();
     if (renewals_told > 0) {
         lease_renewed();
     }

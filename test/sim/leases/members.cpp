@@ -337,17 +337,21 @@ void make_member(int number, bool any, int32_t node, int32_t further, bool prelo
     start_member(number, s.base, false);
 }
 
+void begins_past_ids_of(int number, int other, int64_t ahead_us)
+{
+    const int64_t passed_us = last_made_us(other) - true_epoch_us - ahead_us;
+    members[number].begins_us = std::max(members[number].begins_us, passed_us + 10 * second);
+}
+
 void set_clock(Server& server, int64_t ahead_us)
 {
     Member& member = members[server.number];
     member.clock_set_us = true_us;
     if (!world.has('u')) { // a settled mark may have been answered by the clock as it was
-        member.begins_us =
-            std::max(member.begins_us, true_us + server.clock.offset + 10 * second);
+        member.begins_us = std::max(member.begins_us, true_us + server.clock.offset + 10 * second);
     }
     if (server.configuration["flakeid.layout"].find(" back:") == std::string::npos) {
-        const int64_t passed_us = last_made_us(server.number) - true_epoch_us - ahead_us;
-        member.begins_us = std::max(member.begins_us, passed_us + 10 * second);
+        begins_past_ids_of(server.number, server.number, ahead_us);
     }
     server.clock = Clock{};
     server.clock.offset = ahead_us;

@@ -48,6 +48,9 @@ extern Reached id_drawn;
 
 void set_clock(Server& server, int64_t ahead_us); // of the true time
 
+// By a clock that is ahead by so much, a server's ids begin past those that another one made.
+void begins_past_ids_of(int number, int other, int64_t ahead_us);
+
 // A server is made, and starts.
 void make_member(int number, bool any, int32_t node, int32_t further, bool preload,
                  const Settings& configuration);

@@ -14,6 +14,9 @@ void token_is_asked(const Token& token);
 // It gives one back, which may not be heard.
 void token_is_given_back(const Token& token);
 
+// What was given back is told again, until the coordinator has heard of it.
+void look_at_given_back();
+
 // A coordinator refuses a node to a server, which another lease has.
 void node_is_refused(const Host& host, int server, const Question& question);
 
