@@ -25,17 +25,18 @@ deb dist site:
 
 else
 
-EXTENSION = flakeid flakeid_coordinator
+EXTENSION = flakeid flakeid_tables flakeid_coordinator
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.control)
 MODULE_big = flakeid
 SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 
-# The scripts of this version are made of chapters, in this order. Those of released versions are frozen, and stand in sql/. (What PGXS
-# knows as SCRIPTS is installed among the programs.)
-CHAPTERS = version type generate read find text cipher sealed layouts settled status stats nodes state admin partition convert rights
-COORDINATOR_CHAPTERS = leases
-SQL_SCRIPTS = sql/flakeid--$(EXTVERSION).sql sql/flakeid_coordinator--$(EXTVERSION).sql
+# The scripts of this version are made of chapters, in this order, which stand in a folder for each extension. Those of released versions are
+# frozen, and stand in sql/. (What PGXS knows as SCRIPTS is installed among the programs.)
+CHAPTERS_flakeid = version type generate read find text cipher sealed layouts settled status stats nodes state admin rights
+CHAPTERS_flakeid_tables = tables partition convert rights
+CHAPTERS_flakeid_coordinator = leases
+SQL_SCRIPTS = $(EXTENSION:%=sql/%--$(EXTVERSION).sql)
 DATA_built = $(SQL_SCRIPTS)
 DATA = $(filter-out $(SQL_SCRIPTS),$(wildcard sql/flakeid*--*.sql))
 
@@ -72,8 +73,7 @@ include $(PGXS)
 
 COMPILE.cxx.bc += $(CORE_CXXFLAGS)
 
-sql/flakeid--$(EXTVERSION).sql: $(CHAPTERS:%=sql/chapters/%.sql)
-sql/flakeid_coordinator--$(EXTVERSION).sql: $(COORDINATOR_CHAPTERS:%=sql/chapters/%.sql)
+$(foreach e,$(EXTENSION),$(eval sql/$e--$(EXTVERSION).sql: $(CHAPTERS_$e:%=sql/$e/%.sql)))
 $(SQL_SCRIPTS): flakeid.control Makefile
 	awk 'FNR == 1 && NR > 1 { print "" } { gsub(/@VERSION@/, "$(EXTVERSION)") } 1' $(filter %.sql,$^) >$@
 

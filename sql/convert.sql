@@ -4,7 +4,7 @@
 \set file :abs_srcdir '/test/sql/defaults.sql'
 \i :file
 \set ECHO all
-CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid_tables CASCADE;
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE ROLE regress_keeper;

@@ -6,6 +6,7 @@
 \set ECHO all
 \pset null none
 CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid_tables;
 CREATE EXTENSION flakeid_coordinator;
 
 -- Everything of the extension has a comment, but casts, and the types that come by themselves.
@@ -54,6 +55,7 @@ DROP EXTENSION flakeid CASCADE;
 CREATE ACCESS METHOD regress_flakeid_tables TYPE TABLE HANDLER heap_tableam_handler;
 SET default_table_access_method = regress_flakeid_tables;
 CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid_tables;
 CREATE EXTENSION flakeid_coordinator;
 RESET default_table_access_method;
 SELECT relname, amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE relnamespace = 'flakeid'::regnamespace AND amtype = 't' AND amname <> 'heap' ORDER BY 1;
@@ -62,17 +64,19 @@ DROP ACCESS METHOD regress_flakeid_tables;
 
 -- In a schema of its own, with another search_path or none at all
 CREATE SCHEMA regress_flakeid_schema;
-CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+CREATE EXTENSION flakeid_tables SCHEMA regress_flakeid_schema CASCADE;
 SET search_path = '';
 CREATE TABLE public.t (id regress_flakeid_schema.flake PRIMARY KEY DEFAULT regress_flakeid_schema.flake_next(), n int);
 INSERT INTO public.t (n) VALUES (1), (2);
 SELECT count(*) FROM public.t WHERE id OPERATOR(regress_flakeid_schema.<@) pg_catalog.tstzrange(now() - interval '1 day', NULL);
 SELECT name FROM flakeid.layouts WHERE NOT alive;
 SELECT count(*) > 5 AS status FROM flakeid.status;
+SELECT count(*) AS partitions FROM flakeid.partitions;
 ALTER EXTENSION flakeid SET SCHEMA public;
 RESET search_path;
 DROP TABLE t;
 DROP EXTENSION flakeid;
+DROP EXTENSION flakeid CASCADE;
 
 -- A schema where a hostile role waits with whatever the script might call instead of the server's own
 CREATE ROLE regress_flakeid_thief;
@@ -109,7 +113,7 @@ CREATE DOMAIN text AS pg_catalog.int4;
 CREATE DOMAIN cstring AS pg_catalog.text;
 CREATE VIEW pg_settings AS SELECT 'flakeid.node'::pg_catalog.text AS name, trap('pg_settings')::pg_catalog.text AS source, ''::pg_catalog.text AS sourcefile, 1 AS sourceline;
 RESET ROLE;
-CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+CREATE EXTENSION flakeid_tables SCHEMA regress_flakeid_schema CASCADE;
 -- installed, seen by an administrator who trusts that schema, with the server's own names last
 SET search_path = regress_flakeid_schema, public, pg_catalog;
 SELECT pg_catalog.count(*) > 0 AS layouts FROM flakeid.layouts;
@@ -125,12 +129,13 @@ SELECT flake_timestamp(5, 'randflake');
 RESET search_path;
 SELECT * FROM caught;
 SELECT pg_describe_object(d.classid, d.objid, 0) FROM pg_depend d JOIN pg_depend e ON (e.classid, e.objid) = (d.classid, d.objid) AND e.deptype = 'e'
-WHERE e.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid') AND d.refclassid = 'pg_proc'::regclass
+WHERE e.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'flakeid%') AND d.refclassid = 'pg_proc'::regclass
     AND d.refobjid IN (SELECT oid FROM pg_proc WHERE proowner = 'regress_flakeid_thief'::regrole);
 
 -- What stands there already is not taken over.
 \set SHOW_CONTEXT never
 DROP TABLE t;
+DROP EXTENSION flakeid_tables;
 DROP EXTENSION flakeid;
 SET ROLE regress_flakeid_thief;
 CREATE FUNCTION regress_flakeid_schema.flake_next() RETURNS bigint LANGUAGE sql AS 'SELECT 1::pg_catalog.int8';
@@ -145,11 +150,11 @@ DROP SCHEMA flakeid;
 -- A role with CREATE on the database installs it, and owns nothing of what the code names.
 DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_flakeid_user', current_database()); END $$;
 SET ROLE regress_flakeid_user;
-CREATE EXTENSION flakeid SCHEMA regress_flakeid_schema;
+CREATE EXTENSION flakeid_tables SCHEMA regress_flakeid_schema CASCADE;
 RESET ROLE;
 SELECT nspowner::regrole <> 'regress_flakeid_user'::regrole AS of_the_installer FROM pg_namespace WHERE nspname = 'flakeid';
 SET ROLE regress_flakeid_user;
-DROP EXTENSION flakeid;
+DROP EXTENSION flakeid, flakeid_tables;
 RESET ROLE;
 DO $$ BEGIN EXECUTE format('REVOKE ALL ON DATABASE %I FROM regress_flakeid_user', current_database()); END $$;
 

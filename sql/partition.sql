@@ -9,7 +9,7 @@ SET timezone = 'UTC';
 SELECT pg_sleep_until(date_trunc('day', now() + interval '3 min'));
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
-CREATE EXTENSION flakeid;
+CREATE EXTENSION flakeid_tables CASCADE;
 CREATE ROLE regress_flakeid_owner;
 CREATE ROLE regress_flakeid_reader;
 CREATE SCHEMA regress_flakeid_shop AUTHORIZATION regress_flakeid_owner;
@@ -433,6 +433,6 @@ RESET ROLE;
 SELECT pg_temp.remove_secret_files();
 SET client_min_messages = error;
 DROP SCHEMA regress_flakeid_shop CASCADE;
-DROP EXTENSION flakeid;
+DROP EXTENSION flakeid, flakeid_tables;
 DROP OWNED BY regress_flakeid_owner;
 DROP ROLE regress_flakeid_owner, regress_flakeid_reader;

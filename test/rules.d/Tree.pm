@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 use Test::More;
-our @EXPORT = qw(text lines files sources version script made cells tables none same);
+our @EXPORT = qw(text lines files sources version extensions script made cells tables none same);
 
 sub text { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; return <$in> }
 sub lines { my @lines = `@_`; die "@_ failed" if $?; chomp @lines; return @lines }
@@ -19,8 +19,9 @@ sub files
 sub sources { return sort glob 'src/*.[ch]pp src/*/*.[ch]pp' }
 sub version { return (text('flakeid.control') =~ /^default_version = '(.*)'$/m)[0] }
 
-# The SQL scripts of a version, of both extensions
-sub script { return join '', map { text("sql/$_--$_[0].sql") } 'flakeid', 'flakeid_coordinator' }
+# The extensions, and their SQL scripts of a version
+sub extensions { return map { /^EXTENSION = (.*)$/m ? split ' ', $1 : () } text('Makefile') }
+sub script { return join '', map { text("sql/$_--$_[0].sql") } extensions() }
 
 # The names that they make: those for people, and all, with their schema where it is the extension's own. What only implements
 # a type, a cast or an operator is not for people, nor is what its comment calls internal, nor are tables.

@@ -44,7 +44,7 @@ none('Perl is indented by tabs', grep { text($_) =~ /\{\n {2,}\S/ } @perl);
 
 # A released script is frozen: databases that were made with it are what updates begin with. sql/released has the sums.
 my %sum = -e 'sql/released' ? map { reverse split } split /\n/, text('sql/released') : ();
-none('each older version has its scripts', grep { !-e } map { ("sql/flakeid--$_.sql", "sql/flakeid_coordinator--$_.sql") }
+none('each older version has its scripts', grep { !-e } map { my $of = $_; map { "sql/$_--$of.sql" } extensions() }
 	  grep { $_ ne version() } text('CHANGELOG.md') =~ /^## \[(\d\S*)\]/mg);
 none('scripts of older versions are as they were released', grep { sha256_hex(text($_)) ne ($sum{$_} // '') }
 	  grep { !/--\Q@{[ version() ]}\E\.sql$/ } glob 'sql/flakeid*--*.sql');

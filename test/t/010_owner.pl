@@ -22,7 +22,7 @@ $node->safe_psql('postgres', q{
 	CREATE ROLE owner LOGIN;
 	CREATE ROLE application LOGIN;
 	CREATE DATABASE shop OWNER owner});
-$node->safe_psql('shop', q{CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator; CREATE ROLE generator LOGIN IN ROLE flakeid_generator});
+$node->safe_psql('shop', q{CREATE ROLE flakeid_generator; CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_tables; CREATE EXTENSION flakeid_coordinator; CREATE ROLE generator LOGIN IN ROLE flakeid_generator});
 
 sub as { my ($user, $sql) = @_; return scalar $node->safe_psql('shop', $sql, extra_params => [ '-U', $user ]) }
 sub try { my ($user, $sql) = @_; my ($code, $out, $err) = $node->psql('shop', $sql, extra_params => [ '-U', $user ]); return $code == 0 ? $out : $err }

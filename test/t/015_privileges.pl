@@ -32,6 +32,7 @@ for my $database (sort keys %default)
 	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner");
 	$node->safe_psql($database, $default{$database} . q{
 		CREATE EXTENSION flakeid;
+		CREATE EXTENSION flakeid_tables;
 		CREATE EXTENSION flakeid_coordinator;
 		GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flake_seal(bigint), flake_unseal(flake_sealed), flake_in_range(flake_sealed, tstzrange) TO application});
 }

@@ -98,7 +98,8 @@ my @made;
 sub make_up { my ($name, $text) = @_; push @made, write_file("$share/extension/$name", $text, 0644); return }
 END { my $status = $?; unlink @made; $? = $status }
 sub script { my ($name) = @_; return slurp_file("$share/extension/$name--$version.sql") }
-for my $name ('flakeid', 'flakeid_coordinator')
+my @extensions = qw(flakeid flakeid_tables flakeid_coordinator);
+for my $name (@extensions)
 {
 	make_up("$name--next.sql", script($name));
 	make_up("$name--$version--next.sql", '');
@@ -113,7 +114,7 @@ sub facts_after
 	is(refusal($node, 'SELECT flake_next()', database => $database), '', "$database: ids are made");
 	return $node->safe_psql($database, $facts);
 }
-sub created { my ($of) = @_; return map { "CREATE EXTENSION $_ VERSION '$of'" } 'flakeid', 'flakeid_coordinator' }
+sub created { my ($of) = @_; return map { "CREATE EXTENSION $_ VERSION '$of'" } @extensions }
 for my $to ($version, 'next')
 {
 	my $fresh = facts_after("fresh_$to" =~ tr/./_/r, created($to));
@@ -121,7 +122,7 @@ for my $to ($version, 'next')
 	for my $from (split /\n/, $node->safe_psql('postgres', qq{SELECT source FROM pg_extension_update_paths('flakeid') WHERE target = '$to' AND path IS NOT NULL}))
 	{
 		my $updated = facts_after("${from}_to_$to" =~ tr/./_/r =~ s/^/from_/r, created($from),
-			"ALTER EXTENSION flakeid UPDATE TO '$to'", "ALTER EXTENSION flakeid_coordinator UPDATE TO '$to'");
+			map { "ALTER EXTENSION $_ UPDATE TO '$to'" } @extensions);
 		is(difference($fresh, $updated), '', "from $from to $to: the catalogs are those of a fresh database");
 	}
 }

@@ -18,13 +18,15 @@ my $dir = PostgreSQL::Test::Utils::tempdir();
 my @as = ('-h', $node->host, '-p', $node->port, '-U', 'owner');
 sub as { my ($database, $sql) = @_; return scalar $node->safe_psql($database, $sql, extra_params => [ '-U', 'owner' ]) }
 
-# Two databases to dump: one with ids, one that hands out leases too.
-as('postgres', "CREATE DATABASE $_") for 'plain', 'leases';
+# Databases to dump, of each set of extensions: with ids, and that partition tables or hand out leases too.
+my @databases = qw(plain leases tables three);
+as('postgres', "CREATE DATABASE $_") for @databases;
 as($_, q{CREATE EXTENSION flakeid; CREATE TABLE t (id flake PRIMARY KEY DEFAULT flake_next(), n int); INSERT INTO t (n) SELECT generate_series(1, 100)})
-  for 'plain', 'leases';
-as('leases', 'CREATE EXTENSION flakeid_coordinator');
+  for @databases;
+as($_, 'CREATE EXTENSION flakeid_coordinator') for 'leases', 'three';
+as($_, "CREATE EXTENSION flakeid_tables; CALL flakeid.partition('t', '1 month', keep => '1 year')") for 'tables', 'three';
 $node->safe_psql('leases', q{SELECT flakeid.lease_realm_set('shop', 64, '30 s', '5 s'); SELECT flakeid.lease_acquire('shop', 'me', '10 s')});
-$node->safe_psql($_, q{SELECT flakeid.raise_horizon(now() + '1 hour')}) for 'plain', 'leases';
+$node->safe_psql($_, q{SELECT flakeid.raise_horizon(now() + '1 hour')}) for @databases;
 
 my $realms = 'SELECT * FROM flakeid.lease_realm ORDER BY realm';
 
@@ -49,9 +51,22 @@ sub restored
 	like(refusal($node, q{SET flakeid.when_ahead = 'error'; SELECT flake_next()}, database => "restored$made"), qr/ahead of the clock$/m, 'the call raises it') if $hint;
 	return $err;
 }
+for my $from ('tables', 'three')
+{
+	my $declared = q{SELECT string_agg(partition::text, ' ' ORDER BY from_time) FROM flakeid.partitions};
+	for my $how ([ [], 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', 'DUMP' ], [ ['-Fc'], 'pg_restore', '-v', '--exit-on-error', '--no-owner' ])
+	{
+		restored($from, @$how);
+		is(as("restored$made", $declared), as($from, $declared), 'the same partitions of the declared table');
+		as("restored$made", 'CALL flakeid.maintain()');
+		is(as("restored$made", 'SELECT count(*) FROM flakeid.partitions'), as($from, 'SELECT count(*) FROM flakeid.partitions'), 'which is looked after');
+	}
+}
+my $of_leases;
 for my $from ('plain', 'leases')
 {
 	restored($from, [], 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', 'DUMP');
+	$of_leases = $made;
 	restored($from, ['--no-owner'], 'psql', '-Xq1', '-v', 'ON_ERROR_STOP=1', '-f', 'DUMP');
 	restored($from, ['-Fc'], 'pg_restore', '-v', '-1');
 	restored($from, ['-Fc'], 'pg_restore', '-v', '--exit-on-error', '--no-owner');
@@ -65,7 +80,7 @@ for my $from ('plain', 'leases')
 
 # A superuser's restore takes the horizon over, as ever.
 command_ok([ 'createdb', '-h', $node->host, '-p', $node->port, 'whole' ], 'a database for a superuser');
-command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-d', 'whole', '-f', "$dir/7" ], 'and his restore');
+command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-d', 'whole', '-f', "$dir/$of_leases" ], 'and his restore');
 like(refusal($node, q{SET flakeid.when_ahead = 'error'; SELECT flake_next()}, database => 'whole'), qr/ahead of the clock$/m, 'begins past the horizon');
 is($node->safe_psql('whole', $realms), $node->safe_psql('leases', $realms), 'and has the realms, which servers know by their ids');
 

@@ -17,7 +17,7 @@ $node->init(allows_streaming => 'logical');
 $node->append_conf('postgresql.conf', "flakeid.node = 1\nmax_connections = 40\ndeadlock_timeout = 10s\n");    # a step waits a fifth of that for its locks
 $node->start;
 $node->safe_psql('postgres', q{CREATE ROLE shop LOGIN; CREATE DATABASE shop OWNER shop});
-$node->safe_psql('shop', 'CREATE EXTENSION flakeid; GRANT CREATE ON SCHEMA public TO shop');
+$node->safe_psql('shop', 'CREATE EXTENSION flakeid_tables CASCADE; GRANT CREATE ON SCHEMA public TO shop');
 
 # All of this happens on one day: on the next one, where this one ends soon.
 $node->safe_psql('shop', q{SELECT pg_sleep_until(date_trunc('day', now() + interval '5 min', 'UTC'))});
@@ -151,7 +151,7 @@ my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
 $subscriber->init;
 $subscriber->append_conf('postgresql.conf', "flakeid.node = 2");
 $subscriber->start;
-$subscriber->safe_psql('postgres', 'CREATE EXTENSION flakeid; CREATE TABLE sent (id flake PRIMARY KEY, n int)');
+$subscriber->safe_psql('postgres', 'CREATE EXTENSION flakeid_tables CASCADE; CREATE TABLE sent (id flake PRIMARY KEY, n int)');
 sql('CREATE TABLE sent (id flake PRIMARY KEY DEFAULT flake_next(), n int); INSERT INTO sent (n) SELECT generate_series(1, 100)');
 $node->safe_psql('shop', 'CREATE PUBLICATION sent FOR TABLE sent WITH (publish_via_partition_root); ALTER PUBLICATION sent OWNER TO shop');
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sent CONNECTION 'host=" . $node->host . ' port=' . $node->port . " dbname=shop user=postgres' PUBLICATION sent");

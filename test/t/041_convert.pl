@@ -13,7 +13,7 @@ use Test::More;
 
 # A step waits for its locks for a fifth of deadlock_timeout: long enough to be seen.
 my $node = server('moving', 'flakeid.node = 1', 'max_connections = 30', 'autovacuum = off', 'autovacuum_naptime = 1s');
-$node->safe_psql('postgres', 'CREATE ROLE keeper LOGIN; CREATE ROLE reader; CREATE SCHEMA shop AUTHORIZATION keeper; ALTER ROLE keeper SET search_path = shop, public');
+$node->safe_psql('postgres', 'CREATE EXTENSION flakeid_tables; CREATE ROLE keeper LOGIN; CREATE ROLE reader; CREATE SCHEMA shop AUTHORIZATION keeper; ALTER ROLE keeper SET search_path = shop, public');
 my $patient = '-c deadlock_timeout=100s';
 
 sub sql { my ($sql) = @_; return scalar $node->safe_psql('postgres', $sql, extra_params => [ '-U', 'keeper' ]) }

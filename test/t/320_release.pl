@@ -13,7 +13,7 @@ plan skip_all => 'git is not installed' if system('git --version >/dev/null 2>&1
 my $tree = PostgreSQL::Test::Utils::tempdir();
 my $from = source_dir();
 my ($version) = slurp_file("$from/flakeid.control") =~ /^default_version = '(.*)'$/m;
-my @files = qw(flakeid.control flakeid_coordinator.control META.json CHANGELOG.md packaging sql);
+my @files = qw(flakeid.control flakeid_tables.control flakeid_coordinator.control META.json CHANGELOG.md packaging sql);
 run('tar', '-C', $from, '-cf', "$tree/files.tar", @files);
 run('tar', '-C', $tree, '-xf', "$tree/files.tar");
 unlink "$tree/files.tar";

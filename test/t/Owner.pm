@@ -37,7 +37,7 @@ sub changes
 		WHERE type = 'table'
 		UNION ALL SELECT unnest(ARRAY['CREATE TABLE flakeid.mine ()', 'CREATE FUNCTION flakeid.mine() RETURNS int LANGUAGE sql AS ''SELECT 1''',
 			'CREATE OR REPLACE FUNCTION flakeid.restore(name text, value bigint) RETURNS bool LANGUAGE sql AS ''SELECT true''', 'REFRESH MATERIALIZED VIEW flakeid.state',
-			'CREATE CAST (flake AS bytea) WITH FUNCTION mine.castings(flake)', 'ALTER EXTENSION flakeid SET SCHEMA mine', 'ALTER EXTENSION flakeid_coordinator SET SCHEMA mine'])});
+			'CREATE CAST (flake AS bytea) WITH FUNCTION mine.castings(flake)', 'ALTER EXTENSION flakeid SET SCHEMA mine', 'ALTER EXTENSION flakeid_tables SET SCHEMA mine', 'ALTER EXTENSION flakeid_coordinator SET SCHEMA mine'])});
 }
 
 # Runs each as the owner, in a transaction that is rolled back; returns those that are allowed.

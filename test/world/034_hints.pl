@@ -305,20 +305,21 @@ $node->safe_psql($database, "$end 'mine'");
 goes('SELECT flake_settled()');
 
 # Tables
+sub tables { situation(@_); return $node->safe_psql($database, 'CREATE EXTENSION flakeid_tables') }
 my $partition = "CALL flakeid.partition('t', '1 month')";
-situation('a table that nobody declared');
+tables('a table that nobody declared');
 $node->safe_psql($database, 'CREATE TABLE t (id flake PRIMARY KEY) PARTITION BY RANGE (id)');
 $hint = refused("CALL flakeid.maintain('t')", qr/^55000: table public\.t is not declared/);
 paste($hint, qr/^(CALL .*;)$/);
 goes("CALL flakeid.maintain('t')");
 
-situation('a table to be partitioned by a column that may be NULL');
+tables('a table to be partitioned by a column that may be NULL');
 $node->safe_psql($database, 'CREATE TABLE t (id flake)');
 $hint = refused($partition, qr/^55000: table public\.t cannot become partitioned/, detail => 1);
 paste($hint, qr/may be NULL: (ALTER TABLE .*)$/m);
 goes($partition);
 
-situation('a table to be partitioned whose constraint is not valid');
+tables('a table to be partitioned whose constraint is not valid');
 $node->safe_psql($database, 'CREATE TABLE t (id flake PRIMARY KEY, n int); ALTER TABLE t ADD CONSTRAINT positive CHECK (n > 0) NOT VALID');
 $hint = refused($partition, qr/^55000: table public\.t cannot become partitioned/, detail => 1);
 paste($hint, qr/is not valid: (ALTER TABLE .*)$/m);

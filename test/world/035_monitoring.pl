@@ -57,7 +57,7 @@ my $server = generator('server', $coordinator, ttl => '30s');
 $_->safe_psql('postgres', 'CREATE ROLE exporter LOGIN IN ROLE pg_monitor') for $coordinator, $server;
 $server->safe_psql('postgres', 'CREATE TABLE t (id flake DEFAULT flake_next()); CREATE TABLE event (id flake PRIMARY KEY) PARTITION BY RANGE (id)');
 ok(wait_until(sub { error_of($server, 'INSERT INTO t SELECT FROM generate_series(1, 10)') eq '' }), 'ids with the first lease');
-$server->safe_psql('postgres', q{CALL flakeid.partition('event', '1 month', 3)});
+$server->safe_psql('postgres', q{CREATE EXTENSION flakeid_tables; CALL flakeid.partition('event', '1 month', 3)});
 
 my %of;
 $of{$_} = [ look($server, $_, 1) ] for grep { !/settled|realm/ } sort keys %$queries;
@@ -108,7 +108,7 @@ $secret->stop;
 # A server without leases, and what a layout without an end says
 my $alone = server('alone');
 $alone->safe_psql('postgres', q{CREATE ROLE exporter LOGIN IN ROLE pg_monitor; ALTER DATABASE postgres SET flakeid.layout = 'time:62:1s sequence:1'});
-is_deeply([ rows($alone, $_) ], [], "$_ has nothing to say") for qw(flakeid_lease flakeid_coordinator flakeid_realm);
+is_deeply([ rows($alone, $_) ], [], "$_ has nothing to say") for qw(flakeid_lease flakeid_coordinator flakeid_realm flakeid_partitions);
 is((rows($alone, 'flakeid_generator'))[0]{layout_left_seconds}, 'Infinity', 'a layout that timestamptz does not see the end of');
 $alone->stop;
 

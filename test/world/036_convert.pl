@@ -17,7 +17,7 @@ srand $seed;
 diag "CONVERT_SEED=$seed";
 
 my $node = server('main', 'max_connections = 30', 'fsync = off', "flakeid.node = 7");
-$node->safe_psql('postgres', 'CREATE ROLE keeper LOGIN; GRANT CREATE ON DATABASE postgres TO keeper');
+$node->safe_psql('postgres', 'CREATE EXTENSION flakeid_tables; CREATE ROLE keeper LOGIN; GRANT CREATE ON DATABASE postgres TO keeper');
 
 # Of each kind: the columns of orders and of lines, how a line refers to an order, what the call takes.
 my $plain = 'order_id %s NOT NULL REFERENCES orders ON DELETE CASCADE';

@@ -107,7 +107,7 @@ BEGIN
     CREATE TEMPORARY TABLE moving ON COMMIT DROP AS
         WITH RECURSIVE member AS (
             SELECT classid, objid FROM pg_depend
-            WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'flakeid') AND deptype = 'e'
+            WHERE refclassid = 'pg_extension'::regclass AND refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('flakeid', 'flakeid_tables')) AND deptype = 'e'
         ), dependent AS (
             SELECT d.classid, d.objid, d.objsubid, 1 AS depth FROM pg_depend AS d JOIN member AS m ON d.refclassid = m.classid AND d.refobjid = m.objid
             WHERE d.deptype IN ('n', 'a') AND NOT EXISTS (SELECT FROM member AS own WHERE own.classid = d.classid AND own.objid = d.objid)
@@ -179,6 +179,7 @@ BEGIN
         EXECUTE flakeid_plain.rewritten(o.definition, place);
     END LOOP;
     PERFORM flakeid_plain.begin_past(greatest(past + 1, (SELECT last_value FROM flakeid_plain.bound)));
+    DROP EXTENSION IF EXISTS flakeid_tables;
     DROP EXTENSION flakeid;
 END
 $$;

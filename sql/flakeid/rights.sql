@@ -3,17 +3,11 @@
 SELECT flakeid.set_rights('flakeid', ARRAY[
     'flake_encrypt(int8)', 'flake_decrypt(int8)', 'flake_seal(int8)', 'flake_unseal(flake_sealed)', 'flake_in_range(flake_sealed, tstzrange)',
     'flakeid.raise_horizon(timestamptz)', 'flakeid.repair_horizon(bool)', 'flakeid.accept_clock()', 'flakeid.accept_secret()', 'flakeid.sealed_key(int4)',
-    'flakeid.stats_reset()', 'flakeid.nodes()', 'flakeid.partition_forget()',
+    'flakeid.stats_reset()', 'flakeid.nodes()',
     'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.restore_denied()', 'flakeid.set_rights(name, regprocedure[])']::pg_catalog.regprocedure[]);
 
 GRANT USAGE ON SCHEMA flakeid TO PUBLIC;
-GRANT SELECT ON flakeid.layouts, flakeid.status, flakeid.stats, flakeid.unsettled, flakeid.partitions, flakeid.conversions TO PUBLIC;
+GRANT SELECT ON flakeid.layouts, flakeid.status, flakeid.stats, flakeid.unsettled TO PUBLIC;
 GRANT EXECUTE ON FUNCTION flakeid.nodes() TO pg_monitor;
 -- pg_dump by an ordinary role reads it, and a restore by one may write no row, which COPY asks a right for (state.sql).
 GRANT SELECT, INSERT ON flakeid.restored TO PUBLIC;
--- Owners of tables declare and log them there; triggers ask whether they are (partition.sql).
-GRANT SELECT, INSERT ON flakeid.partitioned, flakeid.partition_log TO PUBLIC;
-
--- Of the chapter partition, which the edition in plain SQL has without an extension.
-SELECT pg_catalog.pg_extension_config_dump('flakeid.partitioned',
-    'WHERE parent IN (SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relkind = ''p'')');
