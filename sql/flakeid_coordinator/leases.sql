@@ -549,7 +549,7 @@ DECLARE
     skew_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_skew));
 BEGIN
     IF realm IS NULL OR realm = '' OR first_node < 0 OR nodes < 1 OR lease_nodes < 1
-       OR ttl_s NOT BETWEEN 3 AND 86400 OR skew_s NOT BETWEEN 0 AND 86400 THEN
+       OR ttl_s NOT BETWEEN 3 /* min_lease_ttl_s */ AND 86400 /* max_lease_ttl_s */ OR skew_s NOT BETWEEN 0 AND 86400 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = 'settings of a realm out of range',
             DETAIL = 'A realm has a name, 1 node or more from node 0 or a later one on, 1 node or more in a lease, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';

@@ -60,6 +60,12 @@ enum HorizonKind : int { plain_horizon, back_horizon, horizon_kinds };
 constexpr int64_t extension_us = 2 * us_per_s;
 constexpr int64_t early_extension_us = us_per_s;
 
+// A draw waits for flakeid.max_ahead and one extension at most; past that there is an error.
+constexpr int64_t longest_wait_us(int64_t max_ahead_us)
+{
+    return max_ahead_us + extension_us;
+}
+
 // At most one extension falls into this time, counted from its flush, so that a standby whose
 // replay lags by less misses at most one.
 constexpr int64_t extension_interval_us = us_per_s;
@@ -99,7 +105,7 @@ constexpr uint64_t bit_of_node(uint32_t node)
     return UINT64_C(1) << (node & 63);
 }
 
-// A server whose reach is unknown had at least the default of flakeid.max_ahead.
+// The default of flakeid.max_ahead, which a server had at least whose reach is unknown.
 constexpr int64_t least_reach_us = 5 * us_per_s;
 
 // How far the clock of a copy or a promoted standby may be behind that of the server which it

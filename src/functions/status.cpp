@@ -147,7 +147,7 @@ void add_horizon(ReturnSetInfo* result)
 void add_end_of_layout(ReturnSetInfo* result, const Layout& layout)
 {
     const int64_t end = end_us(layout);
-    const int64_t days = (end - wall_us()) / (86400 * us_per_s);
+    const int64_t days = (end - wall_us()) / us_per_day;
     add_row(result, "end of the layout",
             days < 0 ? moment_text(end)
                      : psprintf("%s, in " INT64_FORMAT " days", moment_text(end), days),

@@ -17,9 +17,6 @@ namespace {
 // A wait is cut into pieces of this length, because the clock may be corrected meanwhile.
 constexpr int64_t longest_nap_us = 100 * us_per_ms;
 
-// A draw waits for flakeid.max_ahead and this at most; past that there is an error.
-constexpr int64_t wait_margin_us = 2 * us_per_s;
-
 // Between two looks at a lease that the lease worker is to take.
 constexpr int64_t lease_nap_us = 5 * us_per_ms;
 
@@ -124,7 +121,7 @@ void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
     const bool ahead =
         g.lease.end_us > now_us; // ids run ahead of the clock: a renewal may be due later
     if ((!ahead && none_to_come(g) && !came_meanwhile(g, now_us)) ||
-        waiting.us() > settings.max_ahead_us + wait_margin_us) {
+        waiting.us() > longest_wait_us(settings.max_ahead_us)) {
         throw_no_lease(g, now_us);
     }
     nap(std::max(lease_nap_us, waiting.us() / 4));
@@ -176,7 +173,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         return 0; // it was given back meanwhile
     }
     if (d.verdict == Verdict::wait && g.lease.entry != nullptr &&
-        waiting.us() <= settings.max_ahead_us + wait_margin_us &&
+        waiting.us() <= longest_wait_us(settings.max_ahead_us) &&
         lease_left_ahead(g.lease.entry, now_us)) {
         worker_call(); // it takes another node
         waiting.begin();
@@ -195,7 +192,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
     } else {
         observe_clock();
         wait_us = g.tick.start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
-        const int64_t longest = settings.max_ahead_us + wait_margin_us;
+        const int64_t longest = longest_wait_us(settings.max_ahead_us);
         const int64_t waited = waiting.us();
         // The first tick after a start, as after a promotion, is waited for in any case, but where
         // only a larger flakeid.max_ahead of other sessions puts it so far off.

@@ -1,5 +1,6 @@
 #include "settings/settings.hpp"
 
+#include "core/stamp.hpp"
 #include "server/guc.hpp"
 #include "server/messages.hpp"
 
@@ -13,7 +14,7 @@ Settings settings;
 
 namespace {
 
-constexpr int default_max_ahead_ms = 5000;
+constexpr int default_max_ahead_ms = least_reach_us / us_per_ms;
 constexpr int min_max_ahead_ms = least_max_ahead_us / us_per_ms;
 constexpr int max_max_ahead_ms = most_max_ahead_us / us_per_ms;
 constexpr int default_max_leap_s = 86400;
@@ -98,6 +99,10 @@ bool client_sees_settings()
 
 void settings_init()
 {
+    static char when_ahead_text[128];
+    snprintf(when_ahead_text, sizeof when_ahead_text,
+             "wait: for at most flakeid.max_ahead and %g s, then an error. error: at once.",
+             static_cast<double>(longest_wait_us(0)) / us_per_s);
     DefineCustomStringVariable("flakeid.layout", "Layout of the ids that flake_next() makes.",
                                "The name of a preset (see view flakeid.layouts) or a layout text.",
                                &layout_string, "snowflake", PGC_SUSET, guc_flags(), check_layout,
@@ -108,10 +113,9 @@ void settings_init()
                             PGC_SUSET, guc_flags(GUC_UNIT_MS), nullptr, assign_max_ahead, nullptr);
     DefineCustomEnumVariable(
         "flakeid.when_ahead",
-        "What happens when ids would run further ahead than flakeid.max_ahead.",
-        "wait: for at most flakeid.max_ahead and 2 s, then an error. error: at once.", &when_ahead,
-        static_cast<int>(WhenAhead::wait), when_ahead_options, PGC_SUSET, guc_flags(), nullptr,
-        assign_when_ahead, nullptr);
+        "What happens when ids would run further ahead than flakeid.max_ahead.", when_ahead_text,
+        &when_ahead, static_cast<int>(WhenAhead::wait), when_ahead_options, PGC_SUSET, guc_flags(),
+        nullptr, assign_when_ahead, nullptr);
     DefineCustomIntVariable(
         "flakeid.max_leap", "How far the wall clock may run ahead of the uptime clock.",
         "Zero turns the check off.", &max_leap_s, default_max_leap_s, 0, PG_INT32_MAX, PGC_SUSET,

@@ -38,7 +38,7 @@ constexpr bool took_a_place(Start how)
 }
 
 // What a copy's or standby's clock may be behind (doc/guarantees.md).
-constexpr int64_t clock_may_lag = 3 * second;
+constexpr int64_t clock_may_lag = flakeid::allowed_behind_us;
 extern std::vector<Life> lives;
 
 // A transaction.

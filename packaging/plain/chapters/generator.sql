@@ -149,8 +149,8 @@ CREATE FUNCTION flakeid_plain.extend(needed_us bigint, must boolean, anew boolea
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     g flakeid_plain.generator := flakeid_plain.generator();
-    extension_us CONSTANT bigint := 2000000;
-    early_us CONSTANT bigint := 1000000;
+    extension_us CONSTANT bigint := 2000000 /* extension_us */;
+    early_us CONSTANT bigint := 1000000 /* early_extension_us */;
     kept bigint;        -- the bound
     on_disk bigint;     -- as much of it as is known to be on disk
     since_us bigint;    -- the last extension
@@ -167,8 +167,8 @@ BEGIN
         now_us := flakeid_plain.clock_us();
         SELECT b.last_value, least(b.last_value, s.last_value), now_us - e.last_value INTO kept, on_disk, since_us
             FROM flakeid_plain.bound AS b, flakeid_plain.sure AS s, flakeid_plain.extended AS e;
-        IF NOT anew AND since_us BETWEEN 0 AND 999999 THEN
-            too_early_us := CASE WHEN on_disk > needed_us THEN 0 ELSE 1000000 - since_us END;
+        IF NOT anew AND since_us BETWEEN 0 AND 1000000 /* extension_interval_us */ - 1 THEN
+            too_early_us := CASE WHEN on_disk > needed_us THEN 0 ELSE 1000000 /* extension_interval_us */ - since_us END;
         ELSIF anew OR on_disk < needed_us + early_us THEN
             wanted := greatest(needed_us + 1, least(needed_us + extension_us, now_us + g.max_ahead_us));
             IF anew OR kept < wanted THEN
@@ -208,7 +208,7 @@ BEGIN
         FROM flakeid_plain.bound AS b, flakeid_plain.tick AS t, flakeid_plain.home AS h;
     IF NOT same THEN
         -- What was missed: one extension and a tick, or, when the last one was long ago, what was in reach of the clock.
-        RETURN greatest(kept + 2000000 + g.tick_us, now_us + g.max_ahead_us - g.tick_us);
+        RETURN greatest(kept + 2000000 /* extension_us */ + g.tick_us, now_us + g.max_ahead_us - g.tick_us);
     ELSIF lowered THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'the bound of the ids was overwritten',
@@ -324,7 +324,7 @@ BEGIN
             END IF;
             RETURN;
     END;
-    IF first_word IS NOT NULL AND on_disk < next_us + 1000000 THEN
+    IF first_word IS NOT NULL AND on_disk < next_us + 1000000 /* early_extension_us */ THEN
         PERFORM flakeid_plain.extend(next_us, false, false);
     END IF;
 END
@@ -339,7 +339,7 @@ DECLARE
     ahead_us bigint := too_far_us + g.max_ahead_us;
     hint text;
 BEGIN
-    IF too_far_us < 0 OR g.waits AND too_far_us <= g.max_ahead_us + 2000000 THEN
+    IF too_far_us < 0 OR g.waits AND too_far_us <= g.max_ahead_us + 2000000 /* extension_us */ THEN
         PERFORM pg_sleep(least(abs(too_far_us) / 1000000.0, 0.1));
         RETURN;
     END IF;
@@ -356,7 +356,7 @@ BEGIN
         MESSAGE = format('the next id of node %s lies %s ahead of the clock', g.node, flakeid_plain.duration_text(ahead_us)),
         DETAIL = format('Ids were drawn faster than layout "%s" allows, or the clock was set back; the clock says %s; max_ahead is %s.',
             g.layout, flakeid_plain.moment(now_us), flakeid_plain.duration_text(g.max_ahead_us)),
-        HINT = CASE WHEN ahead_us > 2 * g.max_ahead_us + 2000000 THEN hint
+        HINT = CASE WHEN ahead_us > 2 * g.max_ahead_us + 2000000 /* extension_us */ THEN hint
             ELSE 'Wait, correct the clock, or use a layout with a wider sequence.' END;
 END
 $$;

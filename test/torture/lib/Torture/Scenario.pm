@@ -6,14 +6,18 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Basename qw(dirname);
+use lib dirname(__FILE__) . '/../../..';
+use Constants;
 use Test::More;
 use Time::HiRes qw(sleep);
 use Torture::Server;
 use Torture::Session;
 
-our @EXPORT = qw($max_ahead $year_2000 $horizon_moment row pause_for draw_first waited wait_until caught_up);
+our @EXPORT = qw($max_ahead $longest_move $year_2000 $horizon_moment row pause_for draw_first waited wait_until caught_up);
 
-our $max_ahead = 5;
+our $max_ahead = seconds('least_reach_us');
+our $longest_move = seconds('extension_us');    # of the horizon
 our $year_2000 = 946_684_800_000_000;    # PostgreSQL's epoch, in microseconds since 1970
 
 # How far the horizon allows ids, in microseconds since 1970.
@@ -64,7 +68,7 @@ sub row
 	if ($o{server} && !$Torture::Server::plain)    # which counts no waits
 	{
 		my ($waits, $seconds) = waited($o{server});
-		my $most = $waits * ($o{longest} // $max_ahead + 2);
+		my $most = $waits * ($o{longest} // $max_ahead + $longest_move);
 		cmp_ok($seconds, '<=', $most, "$name: $waits waits, none too long if they are alike");
 	}
 	is_deeply([ grep { $_ ne '55000' && !/^57/ } keys %{ $judged->{errors} } ],

@@ -56,7 +56,7 @@ sub odd_clocks
 	# More sessions than a tick has ids: ahead of the clock as far as max_ahead, and no further.
 	my $small = 'time:41:1ms node:19 sequence:3';
 	my $ahead = 'SET flakeid.max_ahead = 1000';
-	my @full = (layout => $small, pause => 0, ahead => 1, longest => 3);
+	my @full = (layout => $small, pause => 0, ahead => 1, longest => 1 + $longest_move);
 	for my $when (qw(wait error))
 	{
 		$run->('sequence full', "8 ids a millisecond, max_ahead = 1s, when_ahead = $when", sub { sleep 3 },
