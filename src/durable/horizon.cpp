@@ -236,7 +236,7 @@ void refuse_where_replaced()
 
 void horizon_moved(Horizon* horizon)
 {
-    pg_atomic_fetch_add_u64(&horizon->version, 1);
+    pg_atomic_fetch_add_u64(&horizon->version, 1); // seldom: a floor changed
 }
 
 void withdraw_bounds(Horizon* horizon)

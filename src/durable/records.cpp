@@ -22,7 +22,8 @@ int records_take(Records* shared)
 {
     for (int attempt = 0; attempt < record_count; attempt++) {
         const auto place =
-            static_cast<int>(pg_atomic_fetch_add_u32(&shared->next, 1) % record_count);
+            static_cast<int>(pg_atomic_fetch_add_u32(&shared->next, 1) % // seldom: by who writes
+                             record_count);
         const uint32_t bit = 1u << place;
         if ((pg_atomic_fetch_or_u32(&shared->taken, bit) & bit) == 0) {
             return place;

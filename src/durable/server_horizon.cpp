@@ -386,7 +386,8 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
         take_stamp(&kept, back_horizon, std::min(back, stamp_of(stamp_back(back), right_us)));
     }
     lower_all(&server->next, merged(server_right(wall_us()), kept));
-    pg_atomic_fetch_add_u64(&server->records.era, 1); // the records so far count for nothing
+    // The records so far count for nothing.
+    pg_atomic_fetch_add_u64(&server->records.era, 1); // seldom: by a repair
     LWLockRelease(AddinShmemInitLock);
     if (stamp_back(stamp_of_number(read(&server->next.stamp[back_horizon]))) < stamp_back(back)) {
         raise_to(&server->next.least_us, number_of(right_us)); // what has the count that is gone

@@ -339,7 +339,7 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     uint32_t count;
     Lowest lowest{g, slot_key(g.layout, 0), taken_slots(&count), PG_INT64_MAX};
     take_undrawn(lowest);
-    pg_atomic_fetch_add_u64(&pins.polls, 1);
+    pg_atomic_fetch_add_u64(&pins.polls, 1); // seldom: by pollers
     pg_memory_barrier();
     for (int i = 0; i < MaxBackends; i++) {
         if (is_held(pins.holders[i], &ProcGlobal->allProcs[i])) {

@@ -1,4 +1,4 @@
-# A constant stands in one place. A page or a script that says its value names it beside the number: 2 s<!-- extension_us -->,
+# A constant stands in one place (CONTRIBUTING.md). A page or a script that says its value names it beside the number: 2 s<!-- extension_us -->,
 # 2000000 /* extension_us */.
 use strict;
 use warnings;

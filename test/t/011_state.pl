@@ -4,7 +4,8 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::Bin;
+use lib $FindBin::Bin, "$FindBin::Bin/..";
+use Constants;
 use State;
 use Test::More;
 use Torture::Draws;
@@ -110,7 +111,8 @@ survives($server, $draws, 'whoever replaces the state', sub {
 	for my $replace ($again, $refresh, 'ALTER MATERIALIZED VIEW flakeid.state SET TABLESPACE one')
 	{
 		# More than the horizon has left of a layout with two ids a millisecond.
-		for my $draw (q{SELECT flake_next('time:41:1ms node:10 sequence:1') FROM generate_series(1, 6000)},
+		my $many = 2000 * (1 + seconds('extension_us'));
+		for my $draw (qq{SELECT flake_next('time:41:1ms node:10 sequence:1') FROM generate_series(1, $many)},
 			'SELECT flakeid.raise_horizon(clock_timestamp())', 'SELECT flakeid.repair_horizon(none_kept => true)')
 		{
 			my $session = $server->connect;
