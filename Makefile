@@ -34,14 +34,14 @@ OBJS = $(SOURCES:.cpp=.o)
 # The scripts of this version are made of chapters, in this order, which stand in a folder for each extension. Those of released versions are
 # frozen, and stand in sql/. (What PGXS knows as SCRIPTS is installed among the programs.)
 CHAPTERS_flakeid = version type generate read find text cipher sealed layouts settled status stats nodes state admin rights
-CHAPTERS_flakeid_tables = tables partition convert rights
+CHAPTERS_flakeid_tables = owner partition convert rights
 CHAPTERS_flakeid_coordinator = leases
 SQL_SCRIPTS = $(EXTENSION:%=sql/%--$(EXTVERSION).sql)
 DATA_built = $(SQL_SCRIPTS)
 DATA = $(filter-out $(SQL_SCRIPTS),$(wildcard sql/flakeid*--*.sql))
 
 REGRESS = install type sealed differences plans generate read find text cipher status settings errors \
-	layouts vectors settled leases partition convert
+	layouts vectors settled leases owner partition convert
 # Some of their texts are not ASCII, and a server that was made where no locale is set has SQL_ASCII.
 ENCODING = UTF8
 

@@ -78,6 +78,14 @@ inline config_generic** get_guc_variables(int* count)
 #define function_aclcheck(oid, role, mode) object_aclcheck(ProcedureRelationId, oid, role, mode)
 #endif
 
+// Memberships come without the right to SET ROLE since 16 (commit 3d14e171e9).
+#if PG_VERSION_NUM < 160000
+inline bool member_can_set_role(Oid member, Oid role)
+{
+    return is_member_of_role(member, role);
+}
+#endif
+
 // Returns the transaction that a process runs; it comes never again while the server runs. The
 // names are other ones since 17 (commit ab355e3a88).
 inline uint64_t running_transaction(const PGPROC* proc)

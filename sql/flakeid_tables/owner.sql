@@ -1,0 +1,12 @@
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION flakeid_tables" to load this file. \quit
+
+-- The rights of a table's owner
+--
+-- What changes tables runs code of their owners: checks, defaults, triggers, expressions of indexes. So a statement on a table runs through
+-- this, or runs nothing of the owner's. SET ROLE would be no sandbox: code could take back the role of the session.
+
+CREATE FUNCTION flakeid.as_owner(tab regclass, statement text) RETURNS text
+    AS 'MODULE_PATHNAME', 'flakeid_as_owner' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.as_owner(regclass, text) IS
+    'internal: runs a statement with the rights of a table''s owner and no others, for who has them; returns the first column of its first row';

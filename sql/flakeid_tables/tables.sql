@@ -1,2 +1,0 @@
--- complain if script is sourced in psql, rather than via CREATE EXTENSION
-\echo Use "CREATE EXTENSION flakeid_tables" to load this file. \quit
