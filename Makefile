@@ -28,7 +28,7 @@ else
 EXTENSION = flakeid flakeid_tables flakeid_coordinator
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.control)
 MODULE_big = flakeid
-SOURCES = $(wildcard src/*.cpp src/*/*.cpp)
+SOURCES = $(wildcard src/*.cpp src/*/*.cpp src/*/*/*.cpp)
 OBJS = $(SOURCES:.cpp=.o)
 
 # The scripts of this version are made of chapters, in this order, which stand in a folder for each extension. Those of released versions are

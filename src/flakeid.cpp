@@ -5,15 +5,14 @@
 #include "server/guc.hpp"
 #include "durable/horizon.hpp"
 #include "settings/lease_settings.hpp"
-#include "lease/lease.hpp"
 #include "slots/pins.hpp"
 #include "settings/node.hpp"
 #include "settings/secret.hpp"
 #include "settings/settings.hpp"
 #include "server/shared.hpp"
 #include "slots/slots.hpp"
+#include "slots/tenure.hpp"
 #include "server/stats.hpp"
-#include "lease/worker.hpp"
 
 FLAKEID_EXPORT(PG_MODULE_MAGIC; void _PG_init(void);)
 
@@ -28,11 +27,11 @@ void _PG_init(void)
     secret_init();
     guc_end();
     clock_watch_init();
-    lease_init();
+    tenure_init();
     slots_init();
     horizon_init();
     stats_init();
     pins_init();
     shared_init();
-    worker_init();
+    tenure_start();
 }

@@ -248,7 +248,7 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.lease_begin(text) IS 'internal: what every function of leases begins with';
 
--- What is decided about locked rows, by pure functions of the library (src/core/lease_rules.hpp); a
+-- What is decided about locked rows, by pure functions of the library (src/leases/rules/lease_rules.hpp); a
 -- refusal is an error. Who calls them writes what they return.
 
 CREATE FUNCTION flakeid.lease_length_s(ttl_us int8, max_ttl_s int4) RETURNS int4

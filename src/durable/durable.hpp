@@ -19,6 +19,9 @@ namespace flakeid {
 
 constexpr int key_fingerprint_cells = 8;
 
+// The largest sum of max_ttl and max_skew that any realm of leases may have.
+constexpr int64_t most_lease_hold_s = 2 * 86400;
+
 // Of what follows. A library that does not know it refuses the row.
 constexpr int64_t durable_format = 1;
 
@@ -32,7 +35,7 @@ struct Durable {
     int64_t lease_rest_us;  // since when nothing is handed out; 0: it is
     int64_t lease_origin;   // hash of the server, its life and the database; 0: none handed out
     int64_t lease_hold_s;   // the longest that a lease may have counted, ever
-    int64_t lease_generation; // number of the last one that began (core/generation.hpp)
+    int64_t lease_generation; // number of the last one that began (leases/rules/generation.hpp)
     int64_t lost;             // not 0: nobody knows the stamps
     int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (fingerprints.hpp)
     int64_t check;                                   // hash of all of these

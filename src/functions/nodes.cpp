@@ -1,7 +1,7 @@
 // This server as one of several that make ids for the same tables.
 #include "durable/clone.hpp"
 #include "functions/row.hpp"
-#include "lease/report.hpp"
+#include "generator/leased.hpp"
 #include "server/messages.hpp"
 #include "settings/lease_settings.hpp"
 #include "settings/shared_node.hpp"

@@ -6,7 +6,7 @@
 #include "server/messages.hpp"
 #include "durable/given.hpp"
 #include "durable/horizon.hpp"
-#include "durable/lease_clock.hpp"
+#include "slots/tenure.hpp"
 #include "durable/fingerprints.hpp"
 #include "durable/server_horizon.hpp"
 #include "settings/settings.hpp"
@@ -187,9 +187,9 @@ FLAKEID_FUNCTION(flakeid_restore)
     } else if (strcmp(name, back_name) == 0) {
         horizon_restore(back_horizon, stamp_argument(value, true));
     } else if (strcmp(name, hold_name) == 0) {
-        lease_clock_restored(value);
+        tenure_restore_hold(value);
     } else if (strcmp(name, generation_name) == 0) {
-        lease_generation_restored(value);
+        tenure_restore_generation(value);
     } else if (strcmp(name, given_name) == 0) {
         restore_given(value);
     } else if (is_key_name(name, &number)) {

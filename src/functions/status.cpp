@@ -7,7 +7,7 @@
 #include "functions/settled.hpp"
 #include "generator/draw.hpp"
 #include "settings/node.hpp"
-#include "lease/report.hpp"
+#include "generator/leased.hpp"
 #include "settings/lease_settings.hpp"
 #include "settings/secret.hpp"
 #include "settings/settings.hpp"
@@ -44,7 +44,7 @@ uint32_t usable_nodes(const Layout& layout, const NodeSpan& span)
 {
     const uint32_t all = span.last - span.first + 1;
     const bool singly = has_coordinator() && node_setting.source != NodeSource::any;
-    return std::min(all, singly ? leasable_nodes(span.first, span.last)
+    return std::min(all, singly ? tenure_nodes(span.first, span.last)
                                 : slots_for_span(layout, span.first, span.last));
 }
 
@@ -172,51 +172,9 @@ const char* secret_or_error()
     return said;
 }
 
-const char* how_it_answers(const CoordinatorReport& report)
+void add_tenure(void* result, const char* name, const char* value, int64_t until_us)
 {
-    const char* last = report.answered_us == 0
-                           ? "it never answered"
-                           : psprintf("it answered last at %s", moment_text(report.answered_us));
-    return report.silent_us != 0
-               ? psprintf("does not answer since %s; %s", moment_text(report.silent_us), last)
-           : report.answered_us != 0
-               ? psprintf("answered last at %s", moment_text(report.answered_us))
-               : "was not asked yet";
-}
-
-const char* how_it_is_held(const LeaseReport& lease)
-{
-    return lease.end_us != 0 ? psprintf("until %s", moment_text(lease.end_us))
-           : lease.last_end_us != 0
-               ? psprintf("ended at %s. %s", moment_text(lease.last_end_us), lease.reasons)
-               : psprintf("not held. %s", lease.reasons);
-}
-
-// What the server knows of its coordinator and its leases.
-void add_leases(ReturnSetInfo* result)
-{
-    const CoordinatorReport report = report_coordinator();
-    add_row(result, "coordinator", how_it_answers(report));
-    if (report.failed_us != 0) {
-        add_row(result, "last error of leases",
-                psprintf("%s: %s", moment_text(report.failed_us), report.failed));
-    }
-    if (report.file_error != 0) {
-        errno = report.file_error;
-        add_row(result, "file of leases",
-                psprintf("cannot be written: %m; after a crash the server takes new leases"));
-    }
-    for (int place = 0; place < max_leases; place++) {
-        LeaseReport lease;
-        if (report_lease(place, &lease)) {
-            const bool numbered = lease.end_us != 0 || lease.wanted != any_node;
-            add_row(result,
-                    numbered ? psprintf("lease of %s", nodes_text(lease.node, lease.nodes))
-                             : "lease of any node",
-                    how_it_is_held(lease), follows,
-                    lease.end_us != 0 ? lease.end_us : lease.last_end_us);
-        }
-    }
+    add_row(static_cast<ReturnSetInfo*>(result), name, value, follows, until_us);
 }
 
 } // namespace
@@ -254,7 +212,7 @@ FLAKEID_FUNCTION(flakeid_status_now)
         row("set-backs left", said_or_error("unknown", set_backs_left));
     }
     if (has_coordinator()) {
-        add_leases(result);
+        tenure_tell(add_tenure, result);
     }
     add_horizon(result);
     row("secret", secret_or_error());

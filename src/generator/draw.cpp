@@ -8,7 +8,6 @@
 #include "generator/refusals.hpp"
 #include "settings/settings.hpp"
 #include "server/shared.hpp"
-#include "lease/worker.hpp"
 
 namespace flakeid {
 
@@ -85,16 +84,16 @@ bool is_late(const Generator& g, Word last, const Draw& d)
 // have.
 bool none_to_come(const Generator& g)
 {
-    if (!lease_failing(g.lease.entry)) {
+    if (!tenure_failing(g.tenure.entry)) {
         return false;
     }
-    for (uint32_t node = g.span.first; g.lease.wanted_node != any_node && node <= g.span.last;
+    for (uint32_t node = g.span.first; g.tenure.wanted_node != any_node && node <= g.span.last;
          node++) {
-        const Lease* lease = lease_want(node, g.lease.max_node, true);
+        const Lease* lease = tenure_want(node, g.tenure.max_node, true);
         if (lease == nullptr) {
             break;
         }
-        if (!lease_failing(lease)) {
+        if (!tenure_failing(lease)) {
             return false;
         }
     }
@@ -104,7 +103,7 @@ bool none_to_come(const Generator& g)
 // To be asked after none_to_come(): true when a lease came before the attempt that failed.
 bool came_meanwhile(const Generator& g, int64_t now_us)
 {
-    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    const Tenure view = tenure_view(g.tenure.entry, g.tenure.wanted_node, g.tenure.max_node);
     return view.held && view.end_us > now_us;
 }
 
@@ -113,13 +112,13 @@ bool came_meanwhile(const Generator& g, int64_t now_us)
 void await_lease(Generator& g, int64_t now_us, Waiting& waiting)
 {
     // A lease that is about to come is waited for: else one session would take all of the span.
-    if ((g.lease.end_us != 0 || lease_failing(g.lease.entry)) && leave_lease(g)) {
+    if ((g.tenure.end_us != 0 || tenure_failing(g.tenure.entry)) && leave_lease(g)) {
         return;
     }
-    worker_call();
+    tenure_call();
     waiting.begin();
     const bool ahead =
-        g.lease.end_us > now_us; // ids run ahead of the clock: a renewal may be due later
+        g.tenure.end_us > now_us; // ids run ahead of the clock: a renewal may be due later
     if ((!ahead && none_to_come(g) && !came_meanwhile(g, now_us)) ||
         waiting.us() > longest_wait_us(settings.max_ahead_us)) {
         throw_no_lease(g, now_us);
@@ -153,7 +152,7 @@ void await_open_slot(Waiting& waiting)
 {
     waiting.begin();
     if (waiting.us() < settings_lag_us) {
-        worker_call();
+        tenure_call();
         nap(lease_nap_us);
         return;
     }
@@ -168,14 +167,14 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
     if (d.verdict == Verdict::exhausted) {
         throw_exhausted(g.layout, g.name, g.preset);
     }
-    if (d.verdict == Verdict::wait && g.lease.entry != nullptr &&
-        !lease_holds(g.lease, Word{pg_atomic_read_u64(&g.slot->word)})) {
+    if (d.verdict == Verdict::wait && g.tenure.entry != nullptr &&
+        !tenure_holds(g.tenure, Word{pg_atomic_read_u64(&g.slot->word)})) {
         return 0; // it was given back meanwhile
     }
-    if (d.verdict == Verdict::wait && g.lease.entry != nullptr &&
+    if (d.verdict == Verdict::wait && g.tenure.entry != nullptr &&
         waiting.us() <= longest_wait_us(settings.max_ahead_us) &&
-        lease_left_ahead(g.lease.entry, now_us)) {
-        worker_call(); // it takes another node
+        tenure_left_ahead(g.tenure.entry, now_us)) {
+        tenure_call(); // it takes another node
         waiting.begin();
         nap(lease_nap_us);
         return 0;
@@ -243,15 +242,15 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     if (unlikely(last == closed_word && g.slot->yielded)) {
         (void)find_slot(g, g.node); // says which layout is in the way
     }
-    if (unlikely(g.lease.entry != nullptr)) {
-        if (unlikely(!lease_holds(g.lease, last))) {
+    if (unlikely(g.tenure.entry != nullptr)) {
+        if (unlikely(!tenure_holds(g.tenure, last))) {
             view_lease(g);
-            if (g.lease.end_us == 0) {
+            if (g.tenure.end_us == 0) {
                 await_lease(g, now_us, waiting);
             }
             return false;
         }
-    } else if (unlikely(last == closed_word || leases_began(g.lease))) {
+    } else if (unlikely(last == closed_word || leases_began(g.tenure))) {
         await_open_slot(waiting);
         return false;
     }
@@ -272,7 +271,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         return false;
     }
     if (unlikely(d.verdict != Verdict::issue) ||
-        (unlikely(g.lease.entry != nullptr) && g.shape.has_back && outside_lease(g, d))) {
+        (unlikely(g.tenure.entry != nullptr) && g.shape.has_back && outside_lease(g, d))) {
         if (is_past_lease(g, d)) {
             await_lease(g, now_us, waiting);
             return false;
@@ -341,13 +340,13 @@ Draw draw(Generator& g, Want want)
             pin_words(g, d.word);
         }
         if (likely(swap_word(*g.slot, &attempt.last, end))) {
-            if (unlikely(g.lease.entry != nullptr ? wall_us() >= g.lease.end_us
-                                                  : leases_began(g.lease))) {
+            if (unlikely(g.tenure.entry != nullptr ? wall_us() >= g.tenure.end_us
+                                                   : leases_began(g.tenure))) {
                 continue; // the lease ended, or leases began, before the swap
             }
             Assert(d.word > attempt.last && end >= d.word && end <= g.limits.last);
             Assert(word_tick(g.shape, end) <= g.limits.now + g.limits.ahead);
-            Assert(g.lease.entry == nullptr || !outside_lease(g, d));
+            Assert(g.tenure.entry == nullptr || !outside_lease(g, d));
             count_issued(d.count);
             if (unlikely(crowded)) {
                 let_others_first(g, d, now_us);

@@ -36,7 +36,7 @@ inline Word draw_one(Generator& g)
                 pin_words(g, word);
             }
             if (likely(swap_word(*g.slot, &last, word))) {
-                if (unlikely(leases_began(g.lease))) {
+                if (unlikely(leases_began(g.tenure))) {
                     break;
                 }
                 Assert(word > last && word <= g.limits.last);
@@ -68,9 +68,9 @@ inline bool cached_word_serves(Generator& g)
         return now_us >= g.cache.from_us && now_us < g.cache.until_us;
     };
     return g.cache.next != g.cache.end && reserved_are_pinned(g) &&
-           (g.lease.entry == nullptr
-                ? !leases_began(g.lease)
-                : lease_holds(g.lease, Word{pg_atomic_read_u64(&g.slot->word)})) &&
+           (g.tenure.entry == nullptr
+                ? !leases_began(g.tenure)
+                : tenure_holds(g.tenure, Word{pg_atomic_read_u64(&g.slot->word)})) &&
            (in_time(coarse_wall_us()) || in_time(wall_us()));
 }
 

@@ -17,13 +17,13 @@ constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
 // Narrows the limits to the ticks of the lease. A back field leaves them wider: draw() looks again.
 void limit_to_lease(Generator& g)
 {
-    if (g.lease.end_us == 0 || g.lease.first_tick > g.lease.last_tick) {
+    if (g.tenure.end_us == 0 || g.tenure.first_tick > g.tenure.last_tick) {
         g.limits.last = no_word;
         return;
     }
-    g.limits.first = std::max(g.limits.first, word_of(g.shape, 0, g.lease.first_tick, 0));
+    g.limits.first = std::max(g.limits.first, word_of(g.shape, 0, g.tenure.first_tick, 0));
     g.limits.last =
-        std::min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.lease.last_tick));
+        std::min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.tenure.last_tick));
 }
 
 // Decodes what the horizon publishes.
@@ -56,7 +56,7 @@ void set_limits(Generator& g)
     if (g.cache.next < g.limits.first || word_tick(g.shape, g.cache.next) < g.limits.least) {
         drop_cache(g);
     }
-    if (g.lease.entry != nullptr) {
+    if (g.tenure.entry != nullptr) {
         limit_to_lease(g);
     }
     if (!g.admitted) {
@@ -120,7 +120,7 @@ void refresh_limits(Generator& g, int64_t now_us)
         Limits limits = g.limits;
         limits.last = std::min(limits.last, g.early.word);
         // A lease is looked at with every word.
-        g.stretch = g.lease.entry != nullptr ? Stretch{} : stretch_of(g.shape, limits);
+        g.stretch = g.tenure.entry != nullptr ? Stretch{} : stretch_of(g.shape, limits);
     }
 }
 

@@ -6,10 +6,10 @@
 #include "core/presets.hpp"
 #include "core/step.hpp"
 #include "durable/horizon.hpp"
-#include "lease/lease.hpp"
 #include "server/postgres.hpp"
 #include "settings/settings.hpp"
 #include "slots/slots.hpp"
+#include "slots/tenure.hpp"
 #include "server/stats.hpp"
 
 namespace flakeid {
@@ -69,7 +69,7 @@ struct Generator {
     Limits limits;
     EarlyExtension early;
     Cache cache;
-    HeldLease lease;
+    HeldTenure tenure;
     bool admitted; // `node`, so that ids of it may be issued
     Span granted;  // by flakeid.node; before auto has a lease, as if that began with node 0
     Span span;     // that, or the one node that the caller named

@@ -1,8 +1,8 @@
 #include "generator/leased.hpp"
 
 #include "durable/given.hpp"
-#include "lease/report.hpp"
-#include "lease/worker.hpp"
+#include "generator/refusals.hpp"
+#include "server/clock.hpp"
 
 namespace flakeid {
 
@@ -11,11 +11,11 @@ namespace {
 // The first word of a lease in a closed slot.
 Word first_word(const Generator& g)
 {
-    return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.lease.first_tick, 0);
+    return word_of(g.shape, word_back(g.shape, g.slot->word_before), g.tenure.first_tick, 0);
 }
 
 // Takes the nodes of a lease of any node that is held: as many of them as flakeid.node says.
-void set_leased_span(Generator& g, const LeaseView& view)
+void set_leased_span(Generator& g, const Tenure& view)
 {
     const uint32_t further = g.granted.last - g.granted.first;
     if (further >= view.nodes) {
@@ -32,17 +32,18 @@ void set_leased_span(Generator& g, const LeaseView& view)
 }
 
 // Opens the slot for a lease, if that is held.
-void open_slot(Generator& g, const LeaseView& view)
+void open_slot(Generator& g, const Tenure& view)
 {
     bool open = view.held;
     if (open) {
-        g.lease.first_tick =
+        g.tenure.first_tick =
             clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
         const int64_t last = tick_of_us(g.layout, view.end_us) - 1;
-        g.lease.last_tick = clamp_tick(g.shape, last);
-        open = last >= 0 && lease_open(g.lease.entry, view, g.slot, first_word(g));
+        g.tenure.last_tick = clamp_tick(g.shape, last);
+        open = last >= 0 && tenure_open(g.tenure.entry, view, g.slot, first_word(g));
     }
-    g.lease.end_us = open ? view.end_us : 0;
+    g.tenure.end = view.end;
+    g.tenure.end_us = open ? view.end_us : 0;
     g.version = 0; // makes the limits anew
 }
 
@@ -50,23 +51,23 @@ void open_slot(Generator& g, const LeaseView& view)
 
 bool set_lease(Generator& g, uint32_t node, bool or_none)
 {
-    Lease* lease = lease_want(node, g.lease.max_node, or_none);
+    Lease* lease = tenure_want(node, g.tenure.max_node, or_none);
     if (lease == nullptr) {
         return false;
     }
-    g.lease.wanted_node = node;
-    g.lease.entry = lease;
-    g.lease.end_us = 0;
+    g.tenure.wanted_node = node;
+    g.tenure.entry = lease;
+    g.tenure.end_us = 0;
     return true;
 }
 
 void view_lease(Generator& g)
 {
     drop_cache(g);
-    LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    Tenure view = tenure_view(g.tenure.entry, g.tenure.wanted_node, g.tenure.max_node);
     if (!view.same) {
-        g.lease.entry = lease_want(g.lease.wanted_node, g.lease.max_node, false);
-        view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+        g.tenure.entry = tenure_want(g.tenure.wanted_node, g.tenure.max_node, false);
+        view = tenure_view(g.tenure.entry, g.tenure.wanted_node, g.tenure.max_node);
     }
     if (view.held && leased_together(g)) {
         set_leased_span(g, view);
@@ -74,14 +75,14 @@ void view_lease(Generator& g)
         throw_leased_node_out_of_range(view.node, g.layout, g.name);
     }
     open_slot(g, view);
-    if (g.lease.end_us != 0) {
+    if (g.tenure.end_us != 0) {
         remember_given();
     }
 }
 
 bool set_node(Generator& g, uint32_t node)
 {
-    const bool leased = leased_singly(g) && node != g.lease.wanted_node;
+    const bool leased = leased_singly(g) && node != g.tenure.wanted_node;
     Slot* slot = find_slot(g, node);
     if (slot == nullptr || (leased && !set_lease(g, node, node != g.span.first))) {
         return false;
@@ -89,8 +90,8 @@ bool set_node(Generator& g, uint32_t node)
     set_slot(g, node, slot);
     if (leased) {
         view_lease(g);
-        if (g.lease.end_us == 0) {
-            worker_call();
+        if (g.tenure.end_us == 0) {
+            tenure_call();
             return false;
         }
     }
@@ -99,15 +100,29 @@ bool set_node(Generator& g, uint32_t node)
 
 bool outside_lease(const Generator& g, const Draw& d)
 {
-    return word_tick(g.shape, d.word) < g.lease.first_tick ||
-           word_tick(g.shape, d.word + d.count - 1) > g.lease.last_tick;
+    return word_tick(g.shape, d.word) < g.tenure.first_tick ||
+           word_tick(g.shape, d.word + d.count - 1) > g.tenure.last_tick;
 }
 
 bool is_past_lease(const Generator& g, const Draw& d)
 {
-    return g.lease.entry != nullptr &&
+    return g.tenure.entry != nullptr &&
            (d.verdict == Verdict::issue ||
-            (d.verdict == Verdict::extend && word_tick(g.shape, d.word) > g.lease.last_tick));
+            (d.verdict == Verdict::extend && word_tick(g.shape, d.word) > g.tenure.last_tick));
+}
+
+bool nodes_in_use(const Layout& layout, NodeSpan* span)
+{
+    if (node_setting.source == NodeSource::any) {
+        Lease* lease = tenure_want(any_node, layout.max_node, true);
+        const Tenure view =
+            lease == nullptr ? Tenure{} : tenure_view(lease, any_node, layout.max_node);
+        const uint32_t further = span->last - span->first;
+        span->first = view.node;
+        span->last = view.node + further;
+        return view.held && further < view.nodes;
+    }
+    return true;
 }
 
 } // namespace flakeid

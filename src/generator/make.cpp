@@ -1,11 +1,11 @@
 #include "generator/leased.hpp"
+#include "generator/refusals.hpp"
 
 #include "core/settled.hpp"
 #include "durable/clone.hpp"
 #include "durable/fingerprints.hpp"
 #include "durable/given.hpp"
 #include "durable/server_horizon.hpp"
-#include "lease/report.hpp"
 #include "server/messages.hpp"
 #include "settings/lease_settings.hpp"
 #include "settings/node.hpp"
@@ -108,9 +108,9 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         (void)configured_key();
         remember_enciphering();
     }
-    g.lease.in_force = leases_in_force();
-    g.lease.entry = nullptr;
-    g.lease.max_node = settings.layout.max_node;
+    g.tenure.in_force = leases_in_force();
+    g.tenure.entry = nullptr;
+    g.tenure.max_node = settings.layout.max_node;
     if (lease_settings.coordinator_problem != nullptr) {
         throw_coordinator_refused();
     }
@@ -119,10 +119,10 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     } else {
         refuse_shared_node();
     }
-    if (g.lease.entry == nullptr) {
+    if (g.tenure.entry == nullptr) {
         remember_given(); // otherwise once there is a lease
     }
-    if (g.lease.entry != nullptr && g.lease.wanted_node == any_node) {
+    if (g.tenure.entry != nullptr && g.tenure.wanted_node == any_node) {
         set_slot(g, g.span.first, &unleased_slot);
     } else {
         if (find_slot(g, g.span.first) == nullptr) {
@@ -203,7 +203,7 @@ void change_node(Generator& g, int32_t node)
 {
     require_granted(g.layout, g.name, {g.granted.first, g.granted.last, nullptr, nullptr}, node);
     g.span.first = g.span.last = static_cast<uint32_t>(node);
-    if (!set_node(g, g.span.first) && g.lease.entry == nullptr) {
+    if (!set_node(g, g.span.first) && g.tenure.entry == nullptr) {
         throw_no_room_for_span();
     }
 }

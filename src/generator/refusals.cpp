@@ -1,10 +1,9 @@
 #include "generator/refusals.hpp"
 
-#include "lease/report.hpp"
-
 #include "server/clock.hpp"
 #include "durable/server_horizon.hpp"
 #include "server/messages.hpp"
+#include "settings/lease_settings.hpp"
 #include "settings/settings.hpp"
 
 #include <algorithm>
@@ -13,18 +12,18 @@ namespace flakeid {
 
 void throw_no_lease(const Generator& g, int64_t now_us)
 {
-    const LeaseView view = lease_view(g.lease.entry, g.lease.wanted_node, g.lease.max_node);
+    const Tenure view = tenure_view(g.tenure.entry, g.tenure.wanted_node, g.tenure.max_node);
     const int64_t end_us = view.last_end_us;
-    const LeaseReasons reasons = lease_reasons(g.lease.entry);
+    const TenureReasons reasons = tenure_reasons(g.tenure.entry);
     const char* clock = moment_text(now_us);
     const char* detail = psprintf("%s; the clock says %s.", reasons.for_user, clock);
     const char* log = psprintf("%s; the clock says %s.", reasons.for_log, clock);
     const bool given_back = !view.held && now_us < end_us;
     if (end_us == 0 || given_back) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                g.lease.wanted_node == any_node
+                g.tenure.wanted_node == any_node
                     ? errmsg("no node is leased to this server")
-                    : errmsg("node %u is not leased to this server", g.lease.wanted_node),
+                    : errmsg("node %u is not leased to this server", g.tenure.wanted_node),
                 errdetail("%s", detail), errdetail_log("%s", log),
                 errhint("Ids go on by themselves as soon as the coordinator gives a lease."));
     }
@@ -55,13 +54,13 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
     const int64_t start_us = word_start_us(g, word);
     const char* ahead = duration_text(start_us - now_us);
     const char* max_ahead = duration_text(settings.max_ahead_us);
-    if (g.lease.entry != nullptr && g.lease.end_us != 0 &&
-        word_tick(g.shape, word) <= g.lease.first_tick) {
+    if (g.tenure.entry != nullptr && g.tenure.end_us != 0 &&
+        word_tick(g.shape, word) <= g.tenure.first_tick) {
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("the lease of node %u begins %s ahead of the clock", g.node, ahead),
                 errdetail("%s says that it began at %s, and the clock says %s; "
                           "flakeid.max_ahead is %s.",
-                          lease_coordinator().for_user, moment_text(start_us), moment_text(now_us),
+                          tenure_grantor().for_user, moment_text(start_us), moment_text(now_us),
                           max_ahead),
                 errhint("Correct the clock of this server or of the coordinator."));
     }
@@ -101,6 +100,35 @@ void throw_leases_began()
             errmsg("ids are made with leases only from now on"),
             errdetail("flakeid.coordinator was set while this statement ran."),
             errhint("Run the statement again."));
+}
+
+void throw_coordinator_refused()
+{
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("flakeid.coordinator was refused"),
+            errdetail("%s", lease_settings.coordinator_problem), errhint("%s", coordinator_hint));
+}
+
+void throw_leased_node_out_of_range(uint32_t node, const Layout& layout, const char* name)
+{
+    ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+            errmsg("node %u is out of range for layout \"%s\"", node, name),
+            errdetail("Its nodes are 0 to %u. The coordinator gave the node for flakeid.layout, "
+                      "which is \"%s\".",
+                      layout.max_node, settings.layout_text),
+            errhint("Set flakeid.layout to the other layout for the databases or roles that use "
+                    "it, or give the realm no more nodes than that."));
+}
+
+void throw_lease_too_small(uint32_t wanted, uint32_t nodes)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("flakeid.node is auto(%u), and a lease has %s", wanted,
+                   nodes == 1 ? "one node" : psprintf("%u nodes", nodes)),
+            errdetail("How many it has is a setting of its realm on the coordinator."),
+            errhint("Set flakeid.node to auto(%u), or on the coordinator, as a superuser: SELECT "
+                    "flakeid.lease_realm_set(%s, lease_nodes => %u);",
+                    nodes, quote_literal_cstr(lease_settings.realm), wanted));
 }
 
 } // namespace flakeid

@@ -14,4 +14,14 @@ namespace flakeid {
 // There is a coordinator, and the generator was made without one.
 [[noreturn]] void throw_leases_began();
 
+// The connection string of flakeid.coordinator is none, or holds a password.
+[[noreturn]] void throw_coordinator_refused();
+
+// The coordinator chose `node`, which the layout `name` does not have.
+[[noreturn]] void throw_leased_node_out_of_range(uint32_t node, const Layout& layout,
+                                                 const char* name);
+
+// flakeid.node is auto(`wanted`), and a lease of the realm has no more than `nodes`.
+[[noreturn]] void throw_lease_too_small(uint32_t wanted, uint32_t nodes);
+
 } // namespace flakeid

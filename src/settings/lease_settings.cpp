@@ -1,6 +1,5 @@
 #include "settings/lease_settings.hpp"
 
-#include "remote/connection_string.hpp"
 #include "server/guc.hpp"
 #include "settings/settings.hpp"
 

@@ -5,6 +5,16 @@
 
 namespace flakeid {
 
+constexpr size_t coordinator_name_size = 128;
+
+// Reads a connection string; src/leases knows how. False with a reason when it is none or holds a
+// password; otherwise `name` gets what messages call the coordinator: hosts and database.
+bool read_coordinator(const char* conninfo, char* name, size_t size, const char** reason);
+
+constexpr char coordinator_hint[] = "Write a connection string such as host=ids.example.com "
+                                    "dbname=ids user=shop, and keep the password "
+                                    "in a passfile.";
+
 struct LeaseSettings {
     const char* coordinator;         // connection string; empty: none
     const char* coordinator_name;    // what messages call it

@@ -1,6 +1,6 @@
 #include "settings/node.hpp"
 
-#include "core/answer.hpp"
+#include "core/plain_text.hpp"
 #include "server/extension.hpp"
 #include "settings/cluster.hpp"
 #include "server/guc.hpp"
@@ -28,8 +28,9 @@ char* node_string;
 
 EarlyValue early_node = {"flakeid.node", false, nullptr, false};
 
-constexpr int host_name_size = 256;  // HOST_NAME_MAX of Linux is 64
-constexpr size_t longest_number = 9; // digits that 32 bits hold whatever they are
+constexpr size_t holder_name_size = 256; // a coordinator refuses longer ones
+constexpr int host_name_size = 256;      // HOST_NAME_MAX of Linux is 64
+constexpr size_t longest_number = 9;     // digits that 32 bits hold whatever they are
 
 bool is_private(uint32_t address)
 {

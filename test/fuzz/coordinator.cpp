@@ -1,7 +1,7 @@
 // What a coordinator of leases may say: the client connects through libpq to a server that the
 // input plays, and asks for its schema, a lease, a renewal and a release. Whatever the server says,
 // what is believed is what was asked for, and all that is kept of the rest is one plain line.
-#include "../../src/remote/coordinator.hpp"
+#include "../../src/leases/remote/coordinator.hpp"
 
 #include "check.hpp"
 

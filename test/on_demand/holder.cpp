@@ -1,15 +1,15 @@
 // Holders of leases, each a process of its own that does what the lease worker of a server does: it
-// connects, takes a lease, leaves, renews as src/core/backoff.hpp says, goes on until the end when
+// connects, takes a lease, leaves, renews as src/leases/rules/backoff.hpp says, goes on until the end when
 // that fails, and gives the lease back at the end. What it asks and how it reads the answers is
-// src/remote/coordinator.cpp itself.
+// src/leases/remote/coordinator.cpp itself.
 //
 //     holder CONNINFO COUNT SECONDS TTL DIRECTORY
 //
 // Each writes a file: "lease NODE START END" for a lease that is over, where nobody else can have
 // had the node before END; "stamp NODE SECOND" for every second that it would have stamped ids in;
 // "gap SECONDS" for a time without a lease; "failed TEXT"; and "asked GRANTS RENEWALS FAILURES".
-#include "../../src/remote/coordinator.hpp"
-#include "../../src/core/backoff.hpp"
+#include "../../src/leases/remote/coordinator.hpp"
+#include "../../src/leases/rules/backoff.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -16,7 +16,7 @@ sub files
 	return map { s{^\./}{}r } lines("find . \\( -name .git -o -name node_modules -o -path ./build -o -path ./log -o -path ./results -o -path ./tmp -o -path ./tmp_check \\) -prune -o -type f \\( $names \\) -print");
 }
 
-sub sources { return sort glob 'src/*.[ch]pp src/*/*.[ch]pp' }
+sub sources { return sort glob 'src/*.[ch]pp src/*/*.[ch]pp src/*/*/*.[ch]pp' }
 sub version { return (text('flakeid.control') =~ /^default_version = '(.*)'$/m)[0] }
 
 # The extensions, and their SQL scripts of a version

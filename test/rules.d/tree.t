@@ -27,7 +27,7 @@ like(join(' ', lines('g++ -std=c++17 -MM test/model/lease_model.cpp')), qr{/src/
 none('std::max and std::min, not Max and Min', grep { text($_) =~ /\b(?:Max|Min)\(/ } sources());
 
 # Another host name, machine-id or boot is no copy; but leases end with a boot, because a clone of a disk looks the same.
-none('only flakeid.node and leases ask what machine this is', grep { !m{^src/lease/lease_file\.cpp$} && text($_) =~ /disk_place\(/ } grep { !m{/disk\.} } sources());
+none('only flakeid.node and leases ask what machine this is', grep { !m{^src/leases/holder/lease_file\.cpp$} && text($_) =~ /disk_place\(/ } grep { !m{/disk\.} } sources());
 none('with a function of their own', grep { !m{^src/(?:settings/node|durable/disk)\.cpp$} && text($_) =~ /\bgethostname\(|\buname\(|machine-id|boot_id/ } sources());
 
 # What .editorconfig says of every file, but for what programs wrote.

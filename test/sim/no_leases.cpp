@@ -1,12 +1,12 @@
 // There is no coordinator.
 #include "checker.hpp"
-#include "lease/worker.hpp"
+#include "slots/tenure.hpp"
 
 namespace flakeid {
 
-void worker_init() {}
+void tenure_start() {}
 
-void worker_call()
+void tenure_call()
 {
     sim::broken_for_good("leases began without a coordinator");
 }

@@ -2,7 +2,7 @@
 #include "durable/fingerprints.hpp"
 #include "settings/cluster.hpp"
 #include "settings/shared_node.hpp"
-#include "lease/worker.hpp"
+#include "leases/holder/worker.hpp"
 
 namespace flakeid {
 

@@ -1,5 +1,6 @@
 // What of a coordinator's answer is believed, and how its words are kept.
-#include "../../src/core/answer.hpp"
+#include "../../src/leases/rules/answer.hpp"
+#include "../../src/core/plain_text.hpp"
 
 #include <gtest/gtest.h>
 

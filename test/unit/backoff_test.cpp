@@ -1,5 +1,5 @@
 // When holders of leases ask again.
-#include "../../src/core/backoff.hpp"
+#include "../../src/leases/rules/backoff.hpp"
 
 #include <gtest/gtest.h>
 

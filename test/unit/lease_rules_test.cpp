@@ -1,5 +1,5 @@
 // What a coordinator of leases decides about a locked row.
-#include "../../src/core/lease_rules.hpp"
+#include "../../src/leases/rules/lease_rules.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,14 +1,14 @@
 // The tables of a coordinator of leases, as the SQL functions keep them: rows that transactions
 // lock and change, under READ COMMITTED. What is decided about a row stands in
-// core/lease_rules.hpp, for both.
+// leases/rules/lease_rules.hpp, for both.
 //
 // Nothing here waits: a statement that another transaction is in the way of stays blocked, and goes
 // on by itself when that one ends. test/sim/leases/sql/coordinator_sql_test.cpp holds all of it
 // against the SQL functions.
 #pragma once
 
-#include "core/generation.hpp"
-#include "core/lease_rules.hpp"
+#include "leases/rules/generation.hpp"
+#include "leases/rules/lease_rules.hpp"
 #include "machine.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // A libpq over the network of network.hpp, for the client of coordinators. It is asked what
-// src/remote asks it, and no more.
+// src/leases/remote asks it, and no more.
 #include "leases/truth.hpp"
 
 #include "backend.hpp"

@@ -2,7 +2,7 @@
 
 #include "backend.hpp"
 #include "checker.hpp"
-#include "lease/worker.hpp"
+#include "leases/holder/worker.hpp"
 #include "leases/faults.hpp"
 #include "leases/members.hpp"
 #include "leases/network.hpp"

@@ -102,7 +102,7 @@ void draw_some(DrawingSession& me)
         id_drawn();
         members[here().number].served_us = true_us;
         if (g.node != g.granted.first && g.granted.first != g.granted.last) {
-            g.lease.wanted_node == flakeid::any_node ? leased_drawn() : further_drawn();
+            g.tenure.wanted_node == flakeid::any_node ? leased_drawn() : further_drawn();
         }
     }
 }

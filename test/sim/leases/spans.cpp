@@ -61,7 +61,7 @@ void look_at_others(const flakeid::Generator& g, int64_t us)
 
 bool is_leased_span(const flakeid::Generator& g)
 {
-    return g.lease.entry != nullptr && g.granted.first != g.granted.last;
+    return g.tenure.entry != nullptr && g.granted.first != g.granted.last;
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 #include "leases/status.hpp"
 
 #include "checker.hpp"
-#include "lease/report.hpp"
-#include "lease/worker.hpp"
+#include "leases/holder/report.hpp"
+#include "leases/holder/worker.hpp"
 #include "leases/manners.hpp"
 #include "leases/members.hpp"
 #include "leases/wire.hpp"
@@ -136,7 +136,7 @@ void look_at_status()
     const auto first = static_cast<uint32_t>(member.node);
     const uint32_t last = first + static_cast<uint32_t>(member.further);
     const std::vector<flakeid::LeaseReport> list = list_leases();
-    const uint32_t usable = flakeid::leasable_nodes(first, last);
+    const uint32_t usable = flakeid::tenure_nodes(first, last);
     if (same(list, list_leases())) {
         uint32_t others = 0;
         for (const flakeid::LeaseReport& report : list) {

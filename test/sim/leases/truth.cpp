@@ -2,7 +2,7 @@
 
 #include "checker.hpp"
 #include "checkers.hpp"
-#include "lease/worker.hpp"
+#include "leases/holder/worker.hpp"
 #include "leases/believed.hpp"
 #include "leases/faults.hpp"
 #include "leases/life.hpp"
@@ -365,7 +365,7 @@ void lease_id_is_handed_out(const flakeid::Generator& g, flakeid::Word word, int
     const int64_t from_us = word_start_us(g, word);
     made_until[here().number] = std::max(made_until[here().number], from_us);
     note_run("ids %llx to %llx of node %lld", static_cast<int64_t>(raw), g.node, 0);
-    const bool leased = g.lease.entry != nullptr;
+    const bool leased = g.tenure.entry != nullptr;
     Owner* before = owners.add(raw, {here().number, g.node, leased});
     // Of two servers whose leases overlap that is known, and told already.
     const bool promised = before != nullptr && before->leased && leased && !overlapped[g.node];

@@ -1,0 +1,398 @@
+#include "leases/holder/lease_file.hpp"
+
+#include "durable/records.hpp"
+#include "durable/server_file.hpp"
+#include "durable/server_horizon.hpp"
+#include "server/clock.hpp"
+
+extern "C" {
+#include "common/hashfn.h"
+}
+
+namespace flakeid {
+
+namespace {
+
+constexpr uint64_t page_format = 3;
+constexpr int page_records = record_count / 2; // the file is two pages
+constexpr int record_leases = max_leases / page_records;
+
+// Who wrote a page. No two servers that may both run are the same.
+struct Writer {
+    uint64_t system; // identifier
+    Origin origin;
+    DiskPlace place;
+};
+static_assert(std::has_unique_object_representations_v<Writer>);
+
+constexpr size_t kept_size = offsetof(KeptLease, nodes) + sizeof(KeptLease::nodes);
+
+struct RecordOfLeases {
+    Writer writer;
+    Generation known;
+    uint64_t realm;                                 // hash of its name
+    unsigned char leases[record_leases][kept_size]; // KeptLease without what pads it
+};
+static_assert(sizeof(RecordOfLeases) <= record_body_size);
+
+struct LeaseFile {
+    uint64_t realm; // hash of its name
+    Generation known;
+    KeptLease kept[max_leases];
+    KeptLease found[max_leases]; // that nothing came of yet
+    uint64_t era;                // of the page that was written last
+    int newest;                  // page that was flushed last; -1: neither is this server's own
+    int64_t stamped_us;
+    bool says;   // the file may say something that a server would go on in
+    bool behind; // it does not say all that is kept
+};
+static_assert(is_plain<Writer, RecordOfLeases, LeaseFile>);
+LeaseFile file;
+
+// Sets who the server is. False while no horizon says so: the first id makes it.
+bool read_writer(Writer* writer)
+{
+    if (disk_place(server_file, &writer->place) != 0) {
+        return false;
+    }
+    writer->system = GetSystemIdentifier();
+    writer->origin = server_origin(true);
+    return true;
+}
+
+bool same_directory(const Writer& a, const Writer& b)
+{
+    return a.system == b.system && same_origin(a.origin, b.origin);
+}
+
+bool same_writer(const Writer& a, const Writer& b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 && a.place.boot[0] != '\0';
+}
+
+// Tells whether all records of a page are of one write.
+bool is_whole(const Record* page)
+{
+    for (int i = 0; i < page_records; i++) {
+        if (!is_sealed(page[i]) || page[i].head.format != page_format ||
+            page[i].head.era != page[0].head.era) {
+            return false;
+        }
+    }
+    return true;
+}
+
+RecordOfLeases body_of(const Record& record)
+{
+    RecordOfLeases body;
+    memcpy(&body, record.body, sizeof body);
+    return body;
+}
+
+bool is_free(const KeptLease& kept)
+{
+    return kept.length_s == 0;
+}
+
+bool is_given_back(const KeptLease& kept)
+{
+    return kept.length_s == given_back_length;
+}
+
+// A token that was found, and that no answer is known to, stays until its lease is wanted again.
+void add_unanswered(KeptLease (&kept)[max_leases])
+{
+    KeptLease* free = kept;
+    KeptLease* const end = kept + max_leases;
+    for (const KeptLease& found : file.found) {
+        free = std::find_if(free, end, is_free);
+        if (found.length_s == asked_length && free != end) {
+            *free = found;
+        }
+    }
+}
+
+int put_page(int page, const Writer& writer)
+{
+    KeptLease kept[max_leases];
+    memcpy(kept, file.kept, sizeof kept);
+    add_unanswered(kept);
+    Record records[page_records] = {};
+    file.era++;
+    for (int i = 0; i < page_records; i++) {
+        RecordOfLeases body{};
+        body.writer = writer;
+        body.known = file.known;
+        body.realm = file.realm;
+        for (int k = 0; k < record_leases; k++) {
+            memcpy(body.leases[k], &kept[i * record_leases + k], kept_size);
+        }
+        records[i].head.format = page_format;
+        records[i].head.era = file.era;
+        memcpy(records[i].body, &body, sizeof body);
+    }
+    return records_put(lease_file, page * page_records, records, page_records);
+}
+
+int write(const Writer& writer)
+{
+    const int page = file.newest == 0 ? 1 : 0;
+    file.says = true;
+    int result = put_page(page, writer);
+    if (result == ENOENT) {
+        file.newest = -1;
+        result = disk_make(lease_file, records_size);
+        result = result != 0 ? result : put_page(page, writer);
+    }
+    if (result == 0 && file.newest < 0) {
+        result = put_page(1 - page, writer);
+    }
+    result = result != 0 ? result : disk_flush(lease_file);
+    if (result == 0) {
+        file.newest = file.newest < 0 ? 1 - page : page;
+    }
+    return result;
+}
+
+bool is_for(const KeptLease& kept, const Lease* lease)
+{
+    return !is_free(kept) && !is_given_back(kept) && kept.wanted == lease->wanted &&
+           (kept.wanted != any_node || kept.max_node == lease->max_node);
+}
+
+// Takes what was found of a lease. False when there is nothing.
+bool take_found(const Lease* lease, KeptLease* kept)
+{
+    for (KeptLease& found : file.found) {
+        if (is_for(found, lease)) {
+            *kept = found;
+            found = KeptLease{};
+            return true;
+        }
+    }
+    return false;
+}
+
+// Once for each trouble.
+void tell(int error)
+{
+    LeaseTable* table = shared_leases();
+    const int before = locked(LW_EXCLUSIVE, [&] {
+        const int told = table->file_error;
+        table->file_error = error;
+        return told;
+    });
+    if (error != 0 && error != before) {
+        errno = error;
+        ereport(LOG, errcode_for_file_access(),
+                errmsg("could not write file \"%s\": %m", shown_lease_file),
+                errdetail("It keeps leases for the next start of the server. Ids go on; after a "
+                          "crash the server has to take new leases."));
+    }
+}
+
+} // namespace
+
+Grant grant_of(const KeptLease& kept)
+{
+    Grant grant;
+    grant.node = kept.node;
+    grant.nodes = kept.nodes;
+    memcpy(grant.token, kept.token, sizeof grant.token);
+    grant.start_us = kept.start_us;
+    grant.end_us = kept.start_us + kept.length_s * us_per_s;
+    return grant;
+}
+
+void lease_file_read(const char* realm, Generation* known)
+{
+    memset(&file, 0, sizeof file);
+    file.realm = hash_bytes_extended(reinterpret_cast<const unsigned char*>(realm),
+                                     static_cast<int>(strlen(realm)), 0);
+    lease_file_know(*known);
+    Record records[record_count];
+    FileFacts facts{};
+    const int result = disk_read(lease_file, records, sizeof records, &facts);
+    file.newest = -1;
+    file.says = result != 0 && result != ENOENT;
+    file.era = result == 0 ? era_of_records(records) : 0;
+    Writer writer;
+    if (!read_writer(&writer)) {
+        return;
+    }
+    const Floors floors = server_floors();
+    file.stamped_us =
+        std::max(stamp_us(floors.stamp[plain_horizon]), stamp_us(floors.stamp[back_horizon]));
+    int newest = -1;
+    for (int page = 0; result == 0 && page < 2; page++) {
+        const Record* found = &records[page * page_records];
+        if (is_whole(found) &&
+            (newest < 0 || found->head.era > records[newest * page_records].head.era)) {
+            newest = page;
+        }
+    }
+    if (newest < 0) {
+        return;
+    }
+    const Record* page = &records[newest * page_records];
+    const RecordOfLeases first = body_of(page[0]);
+    if (same_directory(first.writer, writer) && first.known.number > known->number) {
+        *known = file.known = first.known;
+    }
+    if (!own_records(records, facts) || !same_writer(first.writer, writer)) {
+        return;
+    }
+    file.newest = newest;
+    file.says = true;
+    for (int i = 0; i < page_records && first.realm == file.realm; i++) {
+        const RecordOfLeases body = body_of(page[i]);
+        for (int k = 0; k < record_leases; k++) {
+            memcpy(&file.found[i * record_leases + k], body.leases[k], kept_size);
+        }
+    }
+}
+
+int64_t lease_file_stamped_us()
+{
+    return file.stamped_us;
+}
+
+const KeptLease& lease_file_found(int number)
+{
+    return file.found[number];
+}
+
+bool lease_file_write()
+{
+    Writer writer;
+    if (file.behind && read_writer(&writer)) {
+        const int result = write(writer);
+        tell(result);
+        file.behind = result != 0;
+    }
+    return !file.behind;
+}
+
+void lease_file_know(const Generation& known)
+{
+    file.behind = file.behind || memcmp(&file.known, &known, sizeof known) != 0;
+    file.known = known;
+}
+
+void lease_file_keep(int place, const Lease* lease)
+{
+    KeptLease& kept = file.kept[place];
+    (void)take_found(lease, &kept);
+    kept.wanted = lease->wanted;
+    kept.max_node = lease->max_node;
+    kept.node = lease->node;
+    kept.nodes = lease->nodes;
+    memcpy(kept.token, lease->token, sizeof kept.token);
+    kept.start_us = lease->start_us;
+    kept.length_s = static_cast<int32_t>((lease->last_end_us - lease->start_us) / us_per_s);
+    file.behind = true;
+}
+
+const unsigned char* lease_file_ask(int place, const Lease* lease, bool* again)
+{
+    KeptLease& kept = file.kept[place];
+    *again = is_for(kept, lease);
+    if (*again) {
+        return kept.token;
+    }
+    *again = take_found(lease, &kept);
+    if (!*again) {
+        kept = KeptLease{};
+        kept.wanted = lease->wanted;
+        kept.max_node = lease->max_node;
+        kept.length_s = asked_length;
+        if (!pg_strong_random(kept.token, sizeof kept.token)) {
+            kept.length_s = 0;
+            ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR),
+                    errmsg("could not make a random number"));
+        }
+        kept.token[6] = static_cast<unsigned char>((kept.token[6] & 0x0f) | 0x40); // a random uuid
+        kept.token[8] = static_cast<unsigned char>((kept.token[8] & 0x3f) | 0x80);
+    }
+    file.behind = true;
+    (void)lease_file_write();
+    return kept.token;
+}
+
+void lease_file_forget(int place)
+{
+    file.kept[place] = KeptLease{};
+    file.behind = true;
+}
+
+bool lease_file_give_back(const int64_t (&last_us)[max_leases])
+{
+    KeptLease before[max_leases];
+    memcpy(before, file.kept, sizeof before);
+    for (int i = 0; i < max_leases; i++) {
+        if (last_us[i] != 0) {
+            lease_file_keep(i, &shared_leases()->leases[i]);
+            file.kept[i].start_us = last_us[i];
+            file.kept[i].length_s = given_back_length;
+        }
+    }
+    file.behind = true;
+    if (!file.says || lease_file_write()) {
+        return true;
+    }
+    memcpy(file.kept, before, sizeof before);
+    return false;
+}
+
+void lease_file_keep_given_back()
+{
+    int place = 0;
+    for (const KeptLease& found : file.found) {
+        while (place < max_leases && !is_free(file.kept[place])) {
+            place++;
+        }
+        if (is_given_back(found) && place < max_leases && !lease_drew(found.node, found.nodes)) {
+            file.kept[place] = found;
+            file.kept[place].start_us = std::max(found.start_us, file.stamped_us);
+        }
+        file.behind = file.behind || is_given_back(found);
+    }
+}
+
+uint64_t lease_file_writer()
+{
+    Writer writer;
+    return read_writer(&writer)
+               ? hash_bytes_extended(reinterpret_cast<const unsigned char*>(&writer), sizeof writer,
+                                     0)
+               : 0;
+}
+
+bool lease_file_make_room(int place, uint32_t wanted)
+{
+    KeptLease* const end = file.kept + max_leases;
+    auto refuses = [&](const KeptLease& kept) {
+        return is_given_back(kept) && kept.wanted == wanted && wanted != any_node;
+    };
+    if (std::any_of(file.kept, end, refuses)) {
+        return false;
+    }
+    if (!is_given_back(file.kept[place])) {
+        return true;
+    }
+    KeptLease* const free = std::find_if(file.kept, end, is_free);
+    if (free == end) {
+        return false;
+    }
+    std::swap(file.kept[place], *free);
+    file.behind = true;
+    return true;
+}
+
+const KeptLease* lease_file_given_back(int place)
+{
+    const KeptLease& kept = file.kept[place];
+    return is_given_back(kept) ? &kept : nullptr;
+}
+
+} // namespace flakeid
