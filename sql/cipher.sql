@@ -34,7 +34,7 @@ GRANT EXECUTE ON FUNCTION flake_decrypt(bigint) TO regress_flakeid_reader;
 GRANT ALL ON opaque TO PUBLIC;
 CREATE TABLE attempt (number int GENERATED ALWAYS AS IDENTITY, statement text);
 INSERT INTO attempt (statement) VALUES ('SELECT flake_timestamp(5, %L)'), ('SELECT flake_node(5, %L)'), ('SELECT flake_sequence(5, %L)'),
-    ('SELECT flake_field(5, ''node'', %L)'), ('SELECT * FROM flake_inspect(5, %L)'), ('SELECT flake_explain(5, %L)'),
+    ('SELECT flake_field(5, ''node'', %L)'), ('SELECT * FROM flake_inspect(5, %L)'), ('SELECT flake_explain(5, %L)'), ('SELECT flake_valid(5, %L)'),
     ('SELECT flake_make(now(), 0, 0, %L)');
 GRANT SELECT ON attempt TO PUBLIC;
 -- PUBLIC can make them and store them, and nothing else.

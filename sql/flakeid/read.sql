@@ -43,6 +43,18 @@ COMMENT ON FUNCTION flake_inspect(int8) IS
     'all parts of an id; raw_id is deciphered';
 COMMENT ON FUNCTION flake_inspect(int8, text) IS 'all parts of an id of that layout';
 
+CREATE FUNCTION flake_valid(id int8) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_valid' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_valid(id int8, layout text) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_valid' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_valid(int8) IS
+    'whether a number can be an id: its fields and sign fit, and its time lies between the epoch and now, plus flakeid.max_ahead';
+COMMENT ON FUNCTION flake_valid(int8, text) IS 'whether a number can be an id of that layout';
+
+CREATE FUNCTION flake_guess(id int8, OUT layout text, OUT "timestamp" timestamptz, OUT node int4, OUT sequence int4) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'flakeid_guess' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION flake_guess(int8) IS 'the presets under which a number can be an id, the most plausible first';
+
 CREATE FUNCTION flake_explain(id int8) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_explain' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_explain(id int8, layout text) RETURNS text

@@ -50,6 +50,13 @@ bool time_ordered(const Layout& layout)
     return !layout.enciphered && layout.fields[0].kind == FieldKind::time;
 }
 
+bool possible_id(const Layout& layout, uint64_t raw, int64_t until_us)
+{
+    int64_t made_us;
+    return !outside_layout(layout, raw) &&
+           tick_start_us(layout, split(layout, raw).tick, &made_us) && made_us <= until_us;
+}
+
 int64_t tick_of_us(const Layout& layout, int64_t us)
 {
     const __int128 since = static_cast<__int128>(us) - layout.epoch_us;

@@ -68,6 +68,7 @@ struct Layout {
     uint8_t sequence_bits, sequence_shift;
     uint8_t back_bits, back_shift; // 0 bits: the layout has no such field
     uint8_t node_bits;             // of all parts together
+    uint64_t unused;               // the bits that no id has: those above the fields, and a sign
 
     // Largest values that may be generated: a plain 64-bit layout stops short of the sign bit.
     Tick max_tick;
@@ -154,10 +155,11 @@ inline Parts split(const Layout& layout, uint64_t raw)
 // Returns the node number scattered to its parts' places, all other bits zero.
 uint64_t place_node(const Layout& layout, uint32_t node);
 
-// Tells whether no field of the layout holds the raw id's highest bits.
+// Tells whether a number is no raw id of the layout: it has bits above the highest field, or is
+// negative where the layout is plain.
 inline bool outside_layout(const Layout& layout, uint64_t raw)
 {
-    return (raw & ~low_mask(layout.bits)) != 0;
+    return (raw & layout.unused) != 0;
 }
 
 // Tells whether a larger id was never stamped earlier, so that ids can be searched by time.
@@ -174,6 +176,10 @@ inline bool tick_start_us(const Layout& layout, Tick tick, int64_t* us)
     *us = static_cast<int64_t>(start);
     return true;
 }
+
+// Tells whether a raw id can have been made by `until_us`, since 1970: it is not outside the
+// layout, and its time lies between the epoch and then.
+bool possible_id(const Layout& layout, uint64_t raw, int64_t until_us);
 
 // Returns the tick that holds a moment: negative before the epoch, unbounded above.
 int64_t tick_of_us(const Layout& layout, int64_t us);

@@ -309,6 +309,7 @@ private:
         }
         // The sign bit of a plain 64-bit layout belongs to its highest field and stays zero.
         const bool signed_word = total_bits_ == word_bits && !layout_.enciphered;
+        layout_.unused = ~low_mask(total_bits_ - (signed_word ? 1 : 0));
         const FieldKind top = layout_.fields[0].kind;
         auto usable = [&](FieldKind kind, int bits) {
             return low_mask(bits - (signed_word && top == kind ? 1 : 0));

@@ -45,16 +45,19 @@ inline Reader& reader_of(FunctionCallInfo fcinfo, int arg)
 // Returns the id of a raw id.
 int64_t id_of_raw(const Reader& reader, uint64_t raw);
 
-// Returns the raw id of an id, deciphered where the layout wants that. An error for an id outside
-// the layout.
+// Returns what the layout reads as a raw id, deciphered where it wants that.
+inline uint64_t deciphered(const Reader& reader, int64_t id)
+{
+    const auto word = static_cast<uint64_t>(id);
+    return reader.layout.enciphered ? sparx_decrypt(configured_key(), word) : word;
+}
+
+// Returns the raw id of an id. An error for an id outside the layout.
 inline uint64_t raw_id(const Reader& reader, int64_t id)
 {
-    auto raw = static_cast<uint64_t>(id);
-    if (reader.layout.enciphered) {
-        raw = sparx_decrypt(configured_key(), raw);
-    }
+    const uint64_t raw = deciphered(reader, id);
     if (unlikely(outside_layout(reader.layout, raw))) {
-        throw_outside_layout(id_of_raw(reader, raw), reader.name);
+        throw_outside_layout(reader.layout, id_of_raw(reader, raw), reader.name);
     }
     return raw;
 }

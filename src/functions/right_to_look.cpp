@@ -6,9 +6,8 @@ namespace flakeid {
 
 namespace {
 
-Oid function_of_right(FunctionCallInfo fcinfo, Looking into)
+Oid function_of_right(Oid beside, Looking into)
 {
-    const Oid beside = fcinfo->flinfo->fn_oid;
     return into == Looking::enciphered
                ? function_beside(beside, "flake_decrypt", INT8OID)
                : function_beside(beside, "flake_in_range",
@@ -18,9 +17,15 @@ Oid function_of_right(FunctionCallInfo fcinfo, Looking into)
 
 } // namespace
 
+bool may_look(Oid beside)
+{
+    return function_aclcheck(function_of_right(beside, Looking::enciphered), GetUserId(),
+                             ACL_EXECUTE) == ACLCHECK_OK;
+}
+
 void check_right_to_look(FunctionCallInfo fcinfo, Oid user, Looking into)
 {
-    const Oid function = function_of_right(fcinfo, into);
+    const Oid function = function_of_right(fcinfo->flinfo->fn_oid, into);
     if (function_aclcheck(function, user, ACL_EXECUTE) != ACLCHECK_OK) {
         ereport(
             ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

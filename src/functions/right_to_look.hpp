@@ -12,6 +12,10 @@ enum class Looking { enciphered, sealed };
 // tstzrange) for sealed ids.
 void check_right_to_look(FunctionCallInfo fcinfo, Oid user, Looking into);
 
+// Tells whether the current user may look into enciphered ids. `beside`: a function of the
+// extension.
+bool may_look(Oid beside);
+
 // An error unless the current user may call that function, as everybody must who looks into
 // enciphered ids, composes one, or finds sealed ids by time. `checked` remembers the user between
 // calls.

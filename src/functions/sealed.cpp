@@ -25,11 +25,8 @@ constexpr int binary_bytes = 8;
 // every text is an id of no layout, or of a time to come.
 bool may_be_replicated(uint64_t id)
 {
-    const Layout& layout = settings.layout;
-    int64_t us;
-    return layout.enciphered ||
-           (!outside_layout(layout, id) && tick_start_us(layout, split(layout, id).tick, &us) &&
-            us <= wall_us() + settings.max_ahead_us);
+    return settings.layout.enciphered ||
+           possible_id(settings.layout, id, wall_us() + settings.max_ahead_us);
 }
 
 // Opens a sealed id into `id`; false with a soft error.

@@ -122,11 +122,12 @@ void throw_node_out_of_range(uint32_t node, const Layout& layout, const char* na
                     "field."));
 }
 
-void throw_outside_layout(int64_t id, const char* name)
+void throw_outside_layout(const Layout& layout, int64_t id, const char* name)
 {
     ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
             errmsg("" INT64_FORMAT " is not an id of layout \"%s\"", id, name),
-            errdetail("It has bits above the layout's highest field."),
+            layout.bits < word_bits ? errdetail("It has bits above the layout's highest field.")
+                                    : errdetail("Ids of a plain layout are not negative."),
             errhint("Name the layout that the id was made with, as in flake_inspect(id, '%s').",
                     id < 0 ? "randflake" : "twitter"));
 }

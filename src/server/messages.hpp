@@ -22,7 +22,7 @@ LayoutError parse_layout_or_preset(const char* text, size_t length, Layout* layo
 [[noreturn]] void throw_node_out_of_range(uint32_t node, const Layout& layout, const char* name);
 // No id of the layout can be made any more.
 [[noreturn]] void throw_exhausted(const Layout& layout, const char* name, const Preset* preset);
-[[noreturn]] void throw_outside_layout(int64_t id, const char* name);
+[[noreturn]] void throw_outside_layout(const Layout& layout, int64_t id, const char* name);
 
 // A warning, once a session, when the layout is full soon.
 void warn_near_end(const Layout& layout, const char* name);

@@ -28,10 +28,11 @@ BEGIN
         PERFORM flakeid_plain.require_decrypt_right();
         raw := flakeid_plain.flake_decrypt(id);
     END IF;
-    IF l.bits < 64 AND raw >> l.bits <> 0 THEN
+    IF (l.bits < 64 AND raw >> l.bits <> 0) OR (raw < 0 AND NOT l.enciphered) THEN
         RAISE numeric_value_out_of_range USING
             MESSAGE = format('%s is not an id of layout "%s"', id, l.name),
-            DETAIL = 'It has bits above the layout''s highest field.',
+            DETAIL = CASE WHEN l.bits < 64 THEN 'It has bits above the layout''s highest field.'
+                ELSE 'Ids of a plain layout are not negative.' END,
             HINT = format('Name the layout that the id was made with, as in flake_inspect(id, ''%s'').',
                 CASE WHEN id < 0 THEN 'randflake' ELSE 'twitter' END);
     END IF;
