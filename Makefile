@@ -9,11 +9,12 @@
 # make format, make lint    the sources of C++ as clang-format-14 writes them; what clang-tidy finds in them
 # make dist                 the archive for PGXN, of the last commit, in build
 # make deb                  Debian packages, in build/deb; installs what is missing first
+# make plain                the edition in plain SQL, in build/plain
 # make site                 the manual as a site, in build/site; installs what is missing first
 
-ifneq ($(filter demo check check-world sim deb dist site,$(MAKECMDGOALS)),)
+ifneq ($(filter demo check check-world sim deb dist site plain,$(MAKECMDGOALS)),)
 
-.PHONY: demo check check-world sim deb dist site
+.PHONY: demo check check-world sim deb dist site plain
 demo check:
 	@test/run test/$@
 check-world:
@@ -22,6 +23,8 @@ sim:
 	@$(MAKE) -s --no-print-directory -C test/sim run
 deb dist site:
 	@packaging/$@
+plain:
+	@packaging/plain/build
 
 else
 

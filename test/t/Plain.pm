@@ -8,17 +8,17 @@ use FlakeTest;
 use IPC::Run ();
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(plain_script install_plain);
+our @EXPORT = qw(plain_scripts install_plain);
 
-my $script;
+my @scripts;
 
-# The file that users run, built once a test.
-sub plain_script
+# The files that users run, in their order, built once a test.
+sub plain_scripts
 {
-	return $script if $script;
+	return @scripts if @scripts;
 	my $directory = PostgreSQL::Test::Utils::tempdir() . '/plain';
 	IPC::Run::run([ source_dir() . '/packaging/plain/build', $directory ], '>', \my $printed) or die "not built\n";
-	return $script = "$directory/flakeid_plain.sql";
+	return @scripts = map { "$directory/$_.sql" } qw(flakeid_plain flakeid_plain_tables);
 }
 
 # A database of that name, which may be there, with the edition; it belongs to the role "owner", no superuser.
@@ -28,7 +28,7 @@ sub install_plain
 	$node->safe_psql('postgres', "DO \$\$ BEGIN CREATE ROLE owner LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END \$\$");
 	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner")
 	  if !$node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname = '$database'");
-	$node->command_ok([ 'psql', '-XqU', 'owner', '-d', $node->connstr($database), '-f', plain_script() ], "plain SQL is installed by an owner");
+	$node->command_ok([ 'psql', '-XqU', 'owner', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), map { ('-f', $_) } plain_scripts() ], "plain SQL is installed by an owner");
 	return;
 }
 

@@ -9,6 +9,8 @@ use lib "$FindBin::Bin/../t";
 use FlakeTest;
 use IPC::Run ();
 use Plain;
+use lib $FindBin::Bin;
+use Programs;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -31,7 +33,7 @@ $super->('postgres', 'CREATE DATABASE shop OWNER owner');
 my ($section) = slurp_file(source_dir() . '/doc/howto/plain_sql.md') =~ /^(.*?)^## /ms;
 my $blocks = join "\n", $section =~ /^```sh\n(.*?)^```/msg, "psql -d shop -c 'SELECT flakeid_plain.flake_next()'";
 my $top = PostgreSQL::Test::Utils::tempdir();
-symlink source_dir() . "/$_", "$top/$_" or die $! for qw(packaging flakeid.control src sql);
+symlink source_dir() . "/$_", "$top/$_" or die $! for qw(Makefile packaging flakeid.control src sql);
 my ($printed, $errors) = ('', '');
 {
 	local @ENV{qw(PGHOST PGPORT PGUSER)} = ($node->host, $node->port, 'owner');
@@ -67,6 +69,29 @@ for my $name (sort keys %default)
 			'flakeid_plain.flake_decrypt(5)', "setval('flakeid_plain.word_a', 5)", 'value FROM flakeid_plain.settings' ],
 		[ ('42501') x 4 ], "default privileges, $name: nobody looks into them, or sets them back");
 }
+
+# Any client can send the files.
+cmp_ok(-s (plain_scripts())[0], '<=', 130_000, 'the first file is short enough for an editor');
+unlike(slurp_file($_), qr/^\\\w/m, 'a file has no command of psql') for plain_scripts();
+my $top_of_clients = copied('test/world/plain_clients/send.mjs', 'test/world/plain_clients/send.py');
+for my $language (drivers())
+{
+	my ($ending, @interpreter) = @$language;
+	my $how = $ending eq 'py' ? 'as one string' : 'statement by statement';
+	$super->('postgres', "CREATE DATABASE by_$ending OWNER owner");
+	local @ENV{qw(PGHOST PGPORT PGUSER PGDATABASE)} = ($node->host, $node->port, 'owner', "by_$ending");
+	$node->command_ok([ @interpreter, "$top_of_clients/send.$ending", plain_scripts() ], "a client sends them $how");
+	is($super->("by_$ending", $rights), $expected, 'with the same rights');
+	like($as->('clerk', "by_$ending", 'SELECT flakeid_plain.flake_next()'), qr/^\d+$/, 'everybody makes ids');
+}
+
+# A file that breaks ends with an error, and nothing of it is left; the second one does not come first.
+$super->('postgres', 'CREATE DATABASE broken OWNER owner');
+my @send = ('psql', '-XqU', 'owner', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('broken'));
+$node->command_fails_like([ @send, '-f', (plain_scripts())[1] ], qr/flakeid_plain\.sql of version \S+ comes first/, 'the files have an order');
+write_file("$top/broken.sql", slurp_file((plain_scripts())[0]) =~ s/CREATE TABLE flakeid_plain\.replaced/CREATE TABEL flakeid_plain.replaced/r, 0644);
+$node->command_fails_like([ @send, '-f', "$top/broken.sql" ], qr/syntax error/, 'a broken file is told');
+is($super->('broken', "SELECT count(*) FROM pg_namespace WHERE nspname = 'flakeid_plain'"), 0, 'and nothing of it is left');
 
 # A search path in which somebody else's functions come first.
 $super->('postgres', 'CREATE DATABASE trapped OWNER owner');

@@ -84,7 +84,7 @@ sub install_plain
 	}
 	$self->value('postgres', "DO \$\$ BEGIN CREATE ROLE owner LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END \$\$");
 	$self->value('postgres', "ALTER DATABASE $database OWNER TO owner");
-	command("$bin/psql", '-h', $self->{dir}, '-p', 5432, '-U', 'owner', '-d', $database, '-XqAt', '-f', $script);
+	command("$bin/psql", '-h', $self->{dir}, '-p', 5432, '-U', 'owner', '-d', $database, '-XqAt', '-v', 'ON_ERROR_STOP=1', '-f', $script);
 	my $when = $self->{conf} =~ /^flakeid\.when_ahead = (\w+)/m ? $1 : 'wait';
 	$self->value($database, "INSERT INTO flakeid_plain.settings VALUES ('layout', '$self->{layout}'), ('node', '$node'),
 		('when_ahead', '$when'), ('secret', '2c1fd0e37b5a4961881f0a4c35d26b97')");
