@@ -68,6 +68,96 @@ EXECUTE in_range;
 RESET flakeid.layout;
 EXECUTE in_range;
 
+-- Plans with constants are made anew when flakeid.layout changes, whatever changes it.
+CREATE TABLE of_layout (id flake PRIMARY KEY);
+INSERT INTO of_layout SELECT flake_floor('2026-06-01Z'::timestamptz + g * interval '1 hour', 'snowflake') FROM generate_series(0, 47) g;
+INSERT INTO of_layout SELECT flake_floor('2026-06-01Z'::timestamptz + g * interval '1 hour', 'mastodon') FROM generate_series(0, 5) g;
+PREPARE prepared AS SELECT count(*) FROM of_layout WHERE id <@ tstzrange('2026-06-01Z', '2026-06-03Z');
+CREATE VIEW of_view AS SELECT count(*) FROM of_layout WHERE tstzrange('2026-06-01Z', '2026-06-03Z') @> id;
+CREATE FUNCTION of_plpgsql() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN RETURN (SELECT count(*) FROM of_layout WHERE id <@ tstzrange('2026-06-01Z', '2026-06-03Z')); END $$;
+CREATE FUNCTION simple(id flake) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN RETURN id <@ tstzrange('2026-06-01Z', '2026-06-03Z'); END $$;
+CREATE FUNCTION inlined(id flake) RETURNS boolean LANGUAGE sql STABLE AS $$ SELECT id <@ tstzrange('2026-06-01Z', '2026-06-03Z') $$;
+CREATE FUNCTION of_sql() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*) FROM of_layout WHERE inlined(id) $$;
+CREATE FUNCTION with_set() RETURNS text LANGUAGE plpgsql SET flakeid.layout = 'mastodon' AS $$
+BEGIN RETURN concat_ws(' ', of_plpgsql(), of_sql(), (SELECT count FROM of_view)); END $$;
+CREATE FUNCTION counts() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN RETURN concat_ws(' ', of_plpgsql(), of_sql(), (SELECT count FROM of_view),
+    (SELECT count(*) FROM of_layout WHERE inlined(id)), (SELECT count(*) FROM of_layout WHERE simple(id))); END $$;
+EXPLAIN (COSTS OFF) EXECUTE prepared;
+SELECT counts();
+EXECUTE prepared;
+SELECT with_set(), counts();
+SET flakeid.layout = 'mastodon';
+EXPLAIN (COSTS OFF) EXECUTE prepared;
+SELECT counts();
+EXECUTE prepared;
+SET flakeid.layout = 'time:48:1ms sequence:16'; -- the same
+EXECUTE prepared;
+RESET flakeid.layout;
+SELECT counts();
+BEGIN;
+SET LOCAL flakeid.layout = 'mastodon';
+SELECT counts();
+SAVEPOINT inner_one;
+SET LOCAL flakeid.layout = 'snowflake';
+SELECT counts();
+ROLLBACK TO inner_one;
+SELECT counts();
+EXECUTE prepared;
+ROLLBACK;
+SELECT counts();
+EXECUTE prepared;
+CREATE ROLE regress_flakeid_finds;
+GRANT SELECT ON of_layout, of_view TO regress_flakeid_finds;
+SET ROLE regress_flakeid_finds;
+SELECT counts(), with_set(); -- which this role may not set
+RESET ROLE;
+SET flakeid.layout = 'randflake';
+EXECUTE prepared;
+SET flakeid.layout = 'mastodon';
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET enable_indexonlyscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) EXECUTE prepared;
+EXECUTE prepared;
+RESET flakeid.layout;
+EXECUTE prepared;
+RESET ALL;
+SET timezone = 'UTC';
+DROP EXTENSION flakeid CASCADE;
+EXECUTE prepared;
+DROP FUNCTION of_plpgsql, of_sql, with_set, counts;
+DROP TABLE IF EXISTS event, part, of_layout;
+DROP ROLE regress_flakeid_finds;
+DEALLOCATE ALL;
+CREATE EXTENSION flakeid;
+
+-- 5,000 random ranges: planned with constants and without, the same rows
+CREATE TABLE event (id flake PRIMARY KEY);
+INSERT INTO event SELECT flake_make('2026-11-20 12:00Z'::timestamptz + g * interval '1 ms', 1, g & 1) FROM generate_series(-200, 200) g;
+ANALYZE event;
+DO $$
+DECLARE
+    r tstzrange;
+    constants bigint;
+    calls bigint;
+BEGIN
+    FOR i IN 1..5000 LOOP
+        r := (SELECT tstzrange(least(x, y), greatest(x, y), bounds)
+            FROM (SELECT '2026-11-20 12:00Z'::timestamptz + trunc(random() * 1000 - 500) * interval '0.5 ms',
+                '2026-11-20 12:00Z'::timestamptz + trunc(random() * 1000 - 500) * interval '0.5 ms',
+                (ARRAY['[)', '[]', '()', '(]'])[1 + i % 4]) AS v (x, y, bounds));
+        EXECUTE format('SELECT count(*) FROM event WHERE id <@ %L::tstzrange', r) INTO constants;
+        SELECT count(*) FROM event, (SELECT r OFFSET 0) AS v WHERE id <@ v.r INTO calls;
+        ASSERT constants = calls, format('%s: %s, and %s', r, constants, calls);
+    END LOOP;
+END $$;
+
 -- readers with a layout serve in indexes and generated columns
 CREATE INDEX ON event (flake_timestamp(id, 'snowflake'));
 CREATE TABLE stamped (id flake PRIMARY KEY DEFAULT flake_next(),
@@ -77,5 +167,5 @@ INSERT INTO stamped SELECT FROM generate_series(1, 10);
 SELECT count(*) FROM stamped WHERE made = flake_timestamp(id) AND made BETWEEN :'began' AND now() + interval '5 s';
 SELECT pg_temp.raised('CREATE INDEX ON event (flake_timestamp(id))');
 
-DROP TABLE event, part, stamped;
+DROP TABLE event, stamped;
 DROP EXTENSION flakeid;

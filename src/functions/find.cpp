@@ -12,6 +12,7 @@ extern "C" {
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/planmain.h"
 #include "access/stratnum.h"
 #include "utils/rangetypes.h"
 #include "utils/typcache.h"
@@ -130,20 +131,37 @@ IdRange ids_in_range(const Reader& reader, RangeType* range)
     return first > last ? no_ids : IdRange{lowest_id(layout, first), highest_id(layout, last)};
 }
 
-// `id`, of type bigint or flake_sealed, compared with the bound of `range`: a list of the range,
-// and of the layout where the call names one. A bound that no setting moves becomes a constant at
-// once: later, the planner would not prune partitions by it.
-Expr* compare(PlannerInfo* root, Node* id, int strategy, Oid bound, List* range)
+// Returns `id`, of type bigint or flake_sealed, compared with `bound`, which is of the same type.
+Expr* compare(Node* id, int strategy, Node* bound)
 {
     const Oid type = exprType(id);
     const TypeCacheEntry* order = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
     const Oid op = get_opfamily_member(order->btree_opf, type, type, static_cast<int16>(strategy));
-    auto* call =
-        reinterpret_cast<Node*>(makeFuncExpr(bound, type, static_cast<List*>(copyObjectImpl(range)),
-                                             InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
     return make_opclause(op, BOOLOID, false, static_cast<Expr*>(copyObjectImpl(id)),
-                         reinterpret_cast<Expr*>(eval_const_expressions(root, call)), InvalidOid,
-                         InvalidOid);
+                         reinterpret_cast<Expr*>(bound), InvalidOid, InvalidOid);
+}
+
+Node* between(Node* id, Node* floor, Node* ceil)
+{
+    return reinterpret_cast<Node*>(
+        make_andclause(list_make2(compare(id, BTGreaterEqualStrategyNumber, floor),
+                                  compare(id, BTLessEqualStrategyNumber, ceil))));
+}
+
+// Returns a call of `function` with a copy of `arguments`. One that no setting moves becomes a
+// constant at once: later, the planner would not prune partitions by it.
+Node* bound_call(PlannerInfo* root, Oid function, Oid type, List* arguments)
+{
+    auto* call = reinterpret_cast<Node*>(
+        makeFuncExpr(function, type, static_cast<List*>(copyObjectImpl(arguments)), InvalidOid,
+                     InvalidOid, COERCE_EXPLICIT_CALL));
+    return eval_const_expressions(root, call);
+}
+
+Node* constant(int64_t id)
+{
+    return reinterpret_cast<Node*>(makeConst(INT8OID, -1, InvalidOid, sizeof(int64_t),
+                                             Int64GetDatum(id), false, FLOAT8PASSBYVAL));
 }
 
 // True when evaluating an argument twice costs next to nothing. The bound is the planner's own, for
@@ -158,6 +176,21 @@ bool cheap(PlannerInfo* root, Node* argument)
 bool repeatable(Node* argument)
 {
     return !contain_volatile_functions(argument) && !contain_subplans(argument);
+}
+
+// Tells whether the plan that `root` is part of may hold what `function` makes of flakeid.layout:
+// the plan is made anew when either changes.
+bool plan_with_layout(PlannerInfo* root, Oid function)
+{
+    if (root == nullptr || root->glob == nullptr || !good_settings()) {
+        return false;
+    }
+    auto* layout = makeNode(PlanInvalItem);
+    layout->cacheId = PROCOID;
+    layout->hashValue = layout_in_plans;
+    root->glob->invalItems = lappend(root->glob->invalItems, layout);
+    record_plan_function_dependency(root, function);
+    return true;
 }
 
 // The two comparisons; nullptr when an argument must not be evaluated twice, or costs too much. A
@@ -179,6 +212,13 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
         return nullptr;
     }
     const bool sealed = exprType(id) != INT8OID;
+    if (!sealed && list_length(bounds) == 1 && IsA(range, Const) && time_ordered(settings.layout) &&
+        plan_with_layout(root, call->funcid)) {
+        const Reader reader = {settings.layout, settings.layout_text, 0, InvalidOid};
+        const IdRange ids =
+            ids_in_range(reader, DatumGetRangeTypeP(reinterpret_cast<Const*>(range)->constvalue));
+        return between(id, constant(ids.first), constant(ids.last));
+    }
     const Oid layout = list_length(bounds) == 2 ? TEXTOID : InvalidOid;
     const Oid floor =
         function_beside(call->funcid, sealed ? "flake_sealed_range_floor" : "flake_range_floor",
@@ -186,9 +226,8 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
     const Oid ceil =
         function_beside(call->funcid, sealed ? "flake_sealed_range_ceil" : "flake_range_ceil",
                         TSTZRANGEOID, layout);
-    return reinterpret_cast<Node*>(
-        make_andclause(list_make2(compare(root, id, BTGreaterEqualStrategyNumber, floor, bounds),
-                                  compare(root, id, BTLessEqualStrategyNumber, ceil, bounds))));
+    return between(id, bound_call(root, floor, exprType(id), bounds),
+                   bound_call(root, ceil, exprType(id), bounds));
 }
 
 bool contained(FunctionCallInfo fcinfo, int64_t id, RangeType* range)
@@ -267,8 +306,8 @@ FLAKEID_FUNCTION(flakeid_sealed_range_contains)
 
 // Rewrites id <@ range, and range @> id, to id >= flake_range_floor(range) AND
 // id <= flake_range_ceil(range), and flake_in_range(id, range, layout) to the same with the layout.
-// Without a layout the calls stay calls of STABLE functions, so that a cached plan follows a change
-// of flakeid.layout.
+// Without a layout, a constant range becomes two constants in plans that a change of flakeid.layout
+// makes anew; anywhere else the calls stay calls of STABLE functions.
 FLAKEID_FUNCTION(flakeid_in_range_support)
 {
     auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));

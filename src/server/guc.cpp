@@ -145,7 +145,7 @@ void assigned(EarlyValue& setting, const void* extra)
 
 void require_good(const EarlyValue& setting)
 {
-    if (setting.broken && setting.in_effect) {
+    if (!is_good(setting)) {
         ereport(
             ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("the value that parameter \"%s\" was set to is not valid", setting.name),

@@ -54,6 +54,11 @@ void assigned(EarlyValue& setting, const void* extra);
 // server has put the default in its place, with no more than a warning.
 void require_good(const EarlyValue& setting);
 
+inline bool is_good(const EarlyValue& setting)
+{
+    return !setting.broken || !setting.in_effect;
+}
+
 static_assert(is_plain<EarlyValue>);
 
 } // namespace flakeid

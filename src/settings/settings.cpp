@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "catalog/pg_authid.h"
+#include "utils/inval.h"
 }
 
 namespace flakeid {
@@ -52,7 +53,11 @@ bool check_layout(char** newval, void** extra, GucSource)
 
 void assign_layout(const char* newval, void* extra)
 {
-    memcpy(&settings.layout, extra, sizeof(Layout));
+    const auto* layout = static_cast<const Layout*>(extra);
+    if (!same_layout(settings.layout, *layout)) {
+        CallSyscacheCallbacks(PROCOID, layout_in_plans); // of this session; it looks nothing up
+    }
+    settings.layout = *layout;
     settings.layout_text = newval;
     settings.generation++;
     assigned(early_layout, extra);
@@ -90,6 +95,11 @@ int64_t configured_max_ahead_us()
 void require_good_settings()
 {
     require_good(early_layout);
+}
+
+bool good_settings()
+{
+    return is_good(early_layout);
 }
 
 bool client_sees_settings()

@@ -32,6 +32,11 @@ int64_t configured_max_ahead_us();
 
 // An error when flakeid.layout was not valid when the library was loaded.
 void require_good_settings();
+bool good_settings();
+
+// What plans that hold values of flakeid.layout depend on, as the hash of a function: a change of
+// the layout has them made anew. A function with the same hash costs a plan more, and nothing else.
+constexpr uint32_t layout_in_plans = 0xf1a4e1d0;
 
 // Tells whether whom the session speaks for may see settings that are shown to superusers only: the
 // role of SET ROLE, and never that of a SECURITY DEFINER function.

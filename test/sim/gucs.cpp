@@ -179,6 +179,9 @@ const char* GetConfigOptionResetString(const char* name)
     return setting->reset;
 }
 
+// The simulation plans nothing.
+void CallSyscacheCallbacks(int, uint32) {}
+
 int GetConfigOptionFlags(const char*, bool)
 {
     return 0;
