@@ -241,6 +241,20 @@ SELECT pg_temp.raised(statement) FROM unnest(ARRAY['ALTER TABLE own ALTER id TYP
     'ALTER TABLE own ALTER b TYPE flake_sealed', 'ALTER TABLE own ADD c flake GENERATED ALWAYS AS (id::flake) STORED', 'CREATE INDEX ON own (flake_unseal(id))']) AS statement;
 INSERT INTO own (id, f) SELECT id, 5 FROM orders WHERE n > 2000;
 SELECT pg_temp.raised('ALTER TABLE own ALTER f TYPE flake_sealed');
+-- The hash of an id is that of its guess: the server uses it for everyone, and says it to nobody.
+SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT flakeid.sealed_hash(id) FROM orders', 'SELECT flakeid.sealed_hash_extended(id, 0) FROM orders']) AS statement;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+SELECT count(*) AS hashed FROM plan('SELECT count(*) FROM own JOIN orders USING (id)') AS line WHERE line LIKE '%Hash Join%';
+SELECT count(*) FROM own JOIN orders USING (id) WHERE n > 2000;
+RESET enable_mergejoin;
+RESET enable_nestloop;
+SELECT count(DISTINCT id) = count(*) AS distinct FROM orders;
+CREATE INDEX own_hash ON own USING hash (id);
+CREATE TABLE own_parts (id flake_sealed DEFAULT flake_next()) PARTITION BY HASH (id);
+CREATE TABLE own_part PARTITION OF own_parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+INSERT INTO own_parts SELECT id FROM own;
+DROP TABLE own_parts;
 RESET ROLE;
 -- Who may use the cipher unseals nothing, finds nothing by time, and makes no sealed text: its key is another one.
 GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),

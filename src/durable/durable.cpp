@@ -160,6 +160,7 @@ uint64_t durable_check(const Durable& durable)
 
 DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
 {
+    Assert(!HistoricSnapshotActive());
     DurablePage page{find_state(mode), InvalidBuffer, buffer_lock, InvalidXLogRecPtr};
     if (page.relation == nullptr || RelationGetNumberOfAttributes(page.relation) != durable_cells) {
         // Read once: an update may commit at any moment, and the error must not say half of it.
@@ -241,6 +242,10 @@ Oid durable_file(const DurablePage& page)
 
 bool durable_look(Durable* durable)
 {
+    if (HistoricSnapshotActive()) {
+        *durable = Durable{};
+        return false;
+    }
     DurablePage page = durable_open(BUFFER_LOCK_SHARE);
     const bool known = durable_read(page, durable);
     durable_flush(page);

@@ -75,7 +75,8 @@ void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 [[noreturn]] void throw_state_lost(int64_t format = 0);
 [[noreturn]] void throw_state_replaced();
 
-// Reads the numbers, and returns when they are durable. False where durable_read() is.
+// Reads the numbers, and returns when they are durable. False where durable_read() is, and in
+// logical decoding: its snapshot names the file that was the state's then, which may be gone.
 bool durable_look(Durable* durable);
 
 struct DurableChange {

@@ -12,6 +12,7 @@
 #include "settings/secret.hpp"
 
 extern "C" {
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 }
 
@@ -33,14 +34,16 @@ inline const SparxKey& configured_key()
 void remember_enciphering();
 
 // Loads the keys, and lets the database remember those that it does not know. Raises an error when
-// they cannot be loaded, or the database knows another one.
+// they cannot be loaded, or the database knows another one. In logical decoding nobody asks the
+// database: what is decoded was sealed here.
 void prepare_sealing();
 
 // Returns the keys of sealed ids. They are read again after a reload of the configuration.
 inline const ExpandedSecret& sealing_keys()
 {
     if (unlikely(expanded_secret.sealing_generation != settings.generation ||
-                 expanded_secret.read_at != PgReloadTime)) {
+                 expanded_secret.read_at != PgReloadTime ||
+                 (!expanded_secret.compared && !HistoricSnapshotActive()))) {
         prepare_sealing();
     }
     return expanded_secret;

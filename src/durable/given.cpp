@@ -53,18 +53,21 @@ const char* given_node(int64_t given)
                               "configuration file set. Servers with the same node make the same "
                               "ids, and a server that was never given one has node 0.";
     if (const char* node = given_node(given)) {
+        // A number that was restored here may have been restored elsewhere, too.
+        const bool number = given_source(given) == static_cast<int64_t>(NodeSource::number);
+        const bool leased = (given & with_coordinator) != 0;
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("flakeid.node is not set, and was %s when ids were made here", node),
                 errdetail("%s", detail),
                 given_source(given) == static_cast<int64_t>(NodeSource::file)
                     ? errhint("If no other server has the number of that file now, set "
                               "flakeid.node to the file again.")
-                    : errhint("%s LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = '%s'; SELECT "
+                    : errhint("%s%s LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = %s; SELECT "
                               "pg_reload_conf();",
-                              (given & with_coordinator) != 0
-                                  ? "Set flakeid.coordinator as it was, and then:"
-                                  : "If no other server has that node now:",
-                              node));
+                              leased ? "Set flakeid.coordinator as it was, and then"
+                                     : "If no other server has that node now",
+                              number ? ", with it for N:" : ":",
+                              number ? "N" : quote_literal_cstr(node)));
     }
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("flakeid.coordinator is not set, and nodes were leased when ids were made here"),

@@ -20,11 +20,9 @@ namespace {
     }
     const char* give = other >= 64 || other > max_node
                            ? ""
-                           : psprintf("Give the server a node that made no ids here and that no "
-                                      "other server has, and repair again in a new session: LOAD "
-                                      "'flakeid'; ALTER SYSTEM SET flakeid.node = %u; SELECT "
-                                      "pg_reload_conf(); ",
-                                      other);
+                           : "Give the server a node N that made no ids here and that no other "
+                             "server has, and repair again in a new session: LOAD 'flakeid'; ALTER "
+                             "SYSTEM SET flakeid.node = N; SELECT pg_reload_conf(); ";
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("node %u may have made the ids that lie ahead of the clock", node),
             errdetail("With a lower horizon it would make them again."),

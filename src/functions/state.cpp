@@ -119,6 +119,16 @@ FLAKEID_FUNCTION(flakeid_state_now)
     if (durable.format != 0 && durable.format != durable_format) {
         throw_state_lost(durable.format); // it is not lost, and is not to be
     }
+    if (known && durable.lost == 0 && !creating_extension) {
+        // REFRESH holds its lock until the end of the transaction, and every session would wait.
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("flakeid.state needs no REFRESH"),
+                errdetail("The library keeps it up to date. All sessions that make ids would wait "
+                          "until this transaction ends."),
+                errhint("Leave schema flakeid out: SELECT format('REFRESH MATERIALIZED VIEW "
+                        "%%I.%%I;', schemaname, matviewname) FROM pg_matviews WHERE schemaname <> "
+                        "'flakeid';"));
+    }
     durable.format = durable_format;
     const bool remembered = horizon_remembered(&durable.stamped);
     durable.lost = durable.lost != 0 || !(known || remembered);

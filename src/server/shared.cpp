@@ -27,6 +27,7 @@ struct Header {
     uint32_t version; // first in every version
     bool preloaded;   // the rest is in the main memory
     dsm_handle segment;
+    bool led_unknown; // a parallel worker set pins for a leader that is not attached
 };
 static_assert(is_plain<Header>);
 static_assert(sizeof(Header) <= header_size, "the size of the header is fixed for ever");
@@ -34,6 +35,7 @@ static_assert(sizeof(Header) <= header_size, "the size of the header is fixed fo
 SharedPart* first_part;
 SharedPart* last_part;
 bool attached;
+Header* header; // of the memory that this session is attached to
 bool preloaded; // the library, by the server
 
 shmem_request_hook_type previous_request_hook;
@@ -126,30 +128,60 @@ void* in_segment(dsm_handle* handle, bool* found)
     return dsm_segment_address(segment);
 }
 
+void* make_header()
+{
+    bool found;
+    auto* memory = static_cast<Header*>(ShmemInitStruct(header_name, header_size, &found));
+    if (!found) {
+        memset(static_cast<void*>(memory), 0, header_size);
+        memory->version = shared_version;
+        memory->preloaded = preloaded;
+        memory->segment = DSM_HANDLE_INVALID;
+    }
+    return memory;
+}
+
+// nullptr: the memory under its name has another size, or there was none and there is no room.
+Header* header_or_none()
+{
+    Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
+    MemoryContext caller = CurrentMemoryContext;
+    const uint32 holdoff = InterruptHoldoffCount; // with that of the lock, which stays held
+    void* volatile found = nullptr;
+    PG_TRY();
+    {
+        found = make_header();
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(caller);
+        FlushErrorState();
+        InterruptHoldoffCount = holdoff;
+    }
+    PG_END_TRY();
+    return static_cast<Header*>(found);
+}
+
+[[noreturn]] void throw_other_format(const Header& other)
+{
+    throw_other_version(psprintf("Its shared memory has format %u, this library has format %u.",
+                                 other.version, shared_version));
+}
+
 // AddinShmemInitLock must be held.
 void create_or_find()
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
-    auto* header = static_cast<Header*>(make_memory(true, [] {
-        bool found;
-        auto* memory = static_cast<Header*>(ShmemInitStruct(header_name, header_size, &found));
-        if (!found) {
-            memset(static_cast<void*>(memory), 0, header_size);
-            memory->version = shared_version;
-            memory->preloaded = preloaded;
-            memory->segment = DSM_HANDLE_INVALID;
-        }
-        return static_cast<void*>(memory);
-    }));
-    if (header->version != shared_version) {
-        throw_other_version(psprintf("Its shared memory has format %u, this library has format %u.",
-                                     header->version, shared_version));
+    auto* there = static_cast<Header*>(make_memory(true, make_header));
+    if (there->version != shared_version) {
+        throw_other_format(*there);
     }
     bool found;
     void* memory = make_memory(false, [&] {
-        return header->preloaded ? in_main_memory(&found) : in_segment(&header->segment, &found);
+        return there->preloaded ? in_main_memory(&found) : in_segment(&there->segment, &found);
     });
     use(memory, !found);
+    header = there;
 }
 
 void request_memory()
@@ -192,6 +224,29 @@ void shared_attach()
         create_or_find();
         LWLockRelease(AddinShmemInitLock);
     }
+}
+
+bool shared_attach_if_made()
+{
+    if (!attached) {
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+        const Header* there = header_or_none();
+        const bool ours = there != nullptr && there->version == shared_version;
+        if (there != nullptr && !ours && there->led_unknown) {
+            throw_other_format(*there);
+        }
+        if (ours && (there->preloaded || there->segment != DSM_HANDLE_INVALID)) {
+            create_or_find();
+        }
+        LWLockRelease(AddinShmemInitLock);
+    }
+    return attached;
+}
+
+void shared_note_unknown_leader()
+{
+    Assert(attached);
+    header->led_unknown = true;
 }
 
 void shared_init()

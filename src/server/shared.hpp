@@ -43,6 +43,13 @@ bool shared_preloaded();
 // Attaches this session to the memory.
 void shared_attach();
 
+// Does the same where there is memory of this version. False: there is none, or it is another
+// version's, where this session has nothing, since it would be told that first: an error says so
+// only where a parallel worker may have set something for a leader that was not attached.
+bool shared_attach_if_made();
+// Tells that a parallel worker is about to.
+void shared_note_unknown_leader();
+
 // The part of one type; `create` is given it zeroed.
 template <typename T, void (*create)(T*)>
 class Shared {

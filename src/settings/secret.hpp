@@ -28,6 +28,7 @@ struct ExpandedSecret {
     // database.
     uint64_t sealing_generation; // that of the settings then; 0: it was not
     TimestampTz read_at;         // the last reload of the configuration by then
+    bool compared; // false: it was loaded in logical decoding, and compared with nothing
 };
 extern ExpandedSecret expanded_secret;
 

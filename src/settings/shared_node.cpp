@@ -18,8 +18,10 @@ namespace {
 
 constexpr char citus_line[] =
     "LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 'citus'; SELECT pg_reload_conf();";
-constexpr char number_line[] =
-    "LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 1; SELECT pg_reload_conf();";
+// No number stands there: whatever is printed to one server may be printed to another.
+constexpr char number_advice[] =
+    "On each server, with a number for N that no other server has: LOAD 'flakeid'; ALTER SYSTEM "
+    "SET flakeid.node = N; SELECT pg_reload_conf();";
 
 bool is_published()
 {
@@ -106,10 +108,7 @@ const char* multi_writer_name()
             errdetail("%s Servers with the same node make the same ids, and a server that was "
                       "never given one has node 0.",
                       evidence),
-            errhint("%s To keep node 0 on this one: LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node "
-                    "= 0; SELECT "
-                    "pg_reload_conf();",
-                    advice));
+            errhint("%s", advice));
 }
 
 [[noreturn]] void throw_same_everywhere()
@@ -131,8 +130,7 @@ void warn_once(const char* message, const char* detail, const char* advice)
     static bool warned;
     if (!warned && !IsParallelWorker()) {
         warned = true;
-        ereport(WARNING, errmsg("%s", message), errdetail("%s", detail),
-                errhint("%s To keep node 0 on this one: set it to 0.", advice));
+        ereport(WARNING, errmsg("%s", message), errdetail("%s", detail), errhint("%s", advice));
     }
 }
 
@@ -153,10 +151,9 @@ void refuse_shared_node()
         }
         return;
     }
-    const char* each = psprintf("On each server, with a number of its own: %s", number_line);
     if (const char* others = other_servers()) {
-        throw_never_set(others,
-                        citus.has_others ? psprintf("On every server: %s", citus_line) : each);
+        throw_never_set(others, citus.has_others ? psprintf("On every server: %s", citus_line)
+                                                 : number_advice);
     }
     if (citus.present) {
         warn_once(
@@ -166,7 +163,7 @@ void refuse_shared_node()
     } else if (is_published()) {
         warn_once("this database is published, and flakeid.node was never set",
                   "When it has a subscription too, it makes no ids until flakeid.node is set.",
-                  each);
+                  number_advice);
     }
 }
 

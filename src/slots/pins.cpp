@@ -207,7 +207,7 @@ void attach()
 // Parallel workers may have set pins for a session that never drew itself.
 void attach_leader()
 {
-    if (own == nullptr && MyProc->lockGroupLeader == MyProc) {
+    if (own == nullptr && MyProc->lockGroupLeader == MyProc && shared_attach_if_made()) {
         (void)pins_begin();
     }
 }
@@ -336,6 +336,9 @@ void set_pin(uint32_t slot, Word word, uint64_t moment)
     PGPROC* leader = alone || MyProc->lockGroupLeader == nullptr ? MyProc : MyProc->lockGroupLeader;
     Holder& holder = alone ? *own : pins->holders[process_number(leader)];
     if (!alone) {
+        if (pg_atomic_read_u32(&holder.pid) != static_cast<uint32_t>(leader->pid)) {
+            shared_note_unknown_leader();
+        }
         SpinLockAcquire(&holder.lock);
     }
     const uint64_t running = running_transaction(leader);

@@ -53,6 +53,11 @@ while ($script =~ /\bRAISE (\w+) USING\s+MESSAGE = (?:format\()?'((?:[^']|'')*)'
 	raised($message =~ s/%s/.../gr =~ s/''/'/gr, $helps, $condition{$condition} // $condition);
 }
 delete @raised{ '...', '...: ...' }; # whose message is an argument
+
+# No hint prints a node: what is printed to one server may be printed to another, and both would make the same ids.
+my $prints_node = qr/flakeid\.node\s*(?:=|TO)\s*'?(?:\d|%[du])/i;
+none('a text prints a node; a hint says N, and what to choose', map { my $file = $_; map { "$file: $_" } text($file) =~ s/"\s*"//gr =~ /($prints_node.*)/g }
+	sources(), glob 'sql/*/*.sql packaging/plain/chapters/*.sql');
 cmp_ok(scalar(keys %raised), '>', 100, 'messages were found');
 
 my (%told, @mute);

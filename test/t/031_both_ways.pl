@@ -37,11 +37,12 @@ for my $site (@sites)
 	my $refusal = refusal($site, $insert->($site));
 	like($refusal, qr/^55000: this server is one of several, and flakeid.node was never set$/m, $site->name . ' with nothing set');
 	is($site->safe_psql('postgres', 'SELECT count(*) FROM orders'), '0', 'no row comes of it');
-	push @hints, $refusal =~ /a number of its own: ((?:.*?;){3})/;
+	push @hints, $refusal =~ /for N that no other server has: ((?:.*?;){3})/;
 }
 is(scalar(@hints), 2, 'each is told a line to paste');
-is($hints[0], q{LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = 1; SELECT pg_reload_conf();}, 'which is');
-$hints[1] =~ s/= 1;/= 2;/;
+is($hints[0], q{LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = N; SELECT pg_reload_conf();}, 'which is');
+like(refusal($east, $hints[0] =~ s/ SELECT.*//r), qr/^22023: invalid value for parameter "flakeid.node": "n"/, 'which says nothing before somebody has chosen');
+$hints[$_ - 1] =~ s/= N;/= $_;/ for 1, 2;
 for my $i (0, 1)
 {
 	$sites[$i]->safe_psql('postgres', $hints[$i] =~ s/; */;\n/gr);

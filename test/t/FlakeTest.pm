@@ -38,6 +38,9 @@ sub server
 	return $node;
 }
 
+# What no hint says: a number that another server may be told, too.
+our $prints_node = qr/flakeid\.node\s*(?:=|TO)\s*'?\d/i;
+
 # How a statement, the last one, is refused: "SQLSTATE: message", then detail and hint in lines of
 # their own; the empty string when it is not.
 sub refusal
@@ -49,6 +52,8 @@ sub refusal
 		extra_params => [ '-v', 'VERBOSITY=verbose', $params{user} ? ('-U', $params{user}) : () ]);
 	my @errors = $err =~ /^(?:psql:<stdin>:\d+: )?ERROR: +(.*?)\s*^(?:CONTEXT|LOCATION)/msg;
 	(my $error = $errors[-1] // '') =~ s/^(DETAIL|HINT): +/lc($1) . ': '/gme;
+	# Two servers that are told the same number, and are given it, make the same ids.
+	die "a hint prints a node: $error" if $error =~ /^hint: .*$prints_node/ms;
 	return $error;
 }
 

@@ -227,8 +227,8 @@ $node->safe_psql($database, q{SELECT flakeid.raise_horizon(now() + interval '2 d
 $hint = refused('SELECT flake_next()', qr/^55000: the horizon of database "$database" lies \d+\.\d+ s ahead of the clock/);
 like($hint, qr/superuser: SELECT flakeid\.repair_horizon\(\);$/, 'the hint is one statement');
 $hint = refused('SELECT flakeid.repair_horizon()', qr/^55000: node 0 may have made the ids that lie ahead of the clock/);
-my ($other) = $hint =~ /SET flakeid\.node = (\d+)/;
-paste($hint, qr/(LOAD .*? SELECT pg_reload_conf\(\);)/);
+my $other = 1;
+paste($hint =~ s/flakeid\.node = N;/flakeid.node = $other;/r, qr/(LOAD .*? SELECT pg_reload_conf\(\);)/);
 $node->poll_query_until($database, "SELECT flakeid.version() <> '' AND current_setting('flakeid.node') = '$other'");
 like(refusal($node, 'SELECT flake_next()', database => $database), qr/^55000/, 'another node has the same horizon');
 is($node->safe_psql($database, 'SELECT flakeid.repair_horizon()'), 't', 'and is not taken for a used one, since it made no id');
@@ -277,8 +277,29 @@ goes('SELECT flake_next()');
 situation('a server that is one of several');
 $node->safe_psql($database, q{CREATE SUBSCRIPTION s CONNECTION 'dbname=nothing' PUBLICATION p WITH (connect = false)});
 $hint = refused('SELECT flake_next()', qr/^55000: this server is one of several, and flakeid.node was never set/);
-paste($hint, qr/of its own: (LOAD .*?; SELECT .*?;)/);
-$node->poll_query_until($database, q{SELECT flakeid.version() <> '' AND current_setting('flakeid.node') = '1'});
+my $line = qr/for N that no other server has: (LOAD .*?; SELECT .*?;)/;
+# Pasted as it stands on two servers, it gives neither of them a node; with a number each, they have no id in common.
+my $twin = server('twin', 'wal_level = logical');
+$twin->safe_psql('postgres', q{CREATE SUBSCRIPTION s CONNECTION 'dbname=nothing' PUBLICATION p WITH (connect = false)});
+my ($told_twin) = refusal($twin, 'SELECT flake_next()') =~ /^hint: (.*)/ms;
+is($told_twin, $hint, 'both are told the same');
+my @servers = ([ $node, $database ], [ $twin, 'postgres' ]);
+for my $of (@servers)
+{
+	my (undef, undef, $err) = $of->[0]->psql($of->[1], $hint =~ $line, on_error_stop => 0);
+	like($err, qr/invalid value for parameter "flakeid.node": "n"/, 'pasted before somebody has chosen, it is refused');
+	is($of->[0]->safe_psql($of->[1], q{LOAD 'flakeid'; SHOW flakeid.node}), '0', 'and sets nothing');
+}
+for my $i (0, 1)
+{
+	my ($server, $of) = @{ $servers[$i] };
+	my $number = $i + 1;
+	my $with = $hint =~ s/flakeid\.node = N;/flakeid.node = $number;/r;
+	$i == 0 ? paste($with, $line) : $server->safe_psql($of, $with =~ $line);
+	$server->poll_query_until($of, qq{SELECT flakeid.version() <> '' AND current_setting('flakeid.node') = '$number'});
+}
+is(join(' ', map { $_->[0]->safe_psql($_->[1], 'SELECT DISTINCT flake_node(flake_next()) FROM generate_series(1, 10000)') } @servers), '1 2', 'no id of one is an id of the other');
+$twin->stop;
 goes('SELECT flake_next()');
 $node->safe_psql($database, q{ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s; LOAD 'flakeid'; ALTER SYSTEM RESET flakeid.node});
 $node->reload;

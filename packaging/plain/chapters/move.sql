@@ -30,8 +30,8 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'the extension makes other ids',
             DETAIL = format('Here: %s. There: %s.', ours, theirs),
-            HINT = format('ALTER DATABASE %I SET flakeid.layout = %L; ALTER SYSTEM SET flakeid.node = %s; reload and connect again; '
-                'or change flakeid_plain.settings.', current_database(), g.layout, g.node);
+            HINT = format('ALTER DATABASE %I SET flakeid.layout = %L; ALTER SYSTEM SET flakeid.node = N; with the node of here for N, unless another server has it; '
+                'reload and connect again; or change flakeid_plain.settings.', current_database(), g.layout);
     END IF;
 END
 $$;

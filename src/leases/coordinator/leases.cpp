@@ -16,10 +16,13 @@ using namespace flakeid;
 
 namespace {
 
-// Infinite moments are the same number in both.
+// Infinite moments are the same number in both, and so is what 64 bits do not hold.
 int64_t since_1970(TimestampTz at)
 {
-    return TIMESTAMP_NOT_FINITE(at) ? at : at + us_from_1970_to_2000;
+    if (TIMESTAMP_NOT_FINITE(at)) {
+        return at;
+    }
+    return at > PG_INT64_MAX - us_from_1970_to_2000 ? PG_INT64_MAX : at + us_from_1970_to_2000;
 }
 
 Datum moment_datum(int64_t us)
