@@ -257,7 +257,7 @@ INSERT INTO own_parts SELECT id FROM own;
 DROP TABLE own_parts;
 RESET ROLE;
 -- Who may use the cipher unseals nothing, finds nothing by time, and makes no sealed text: its key is another one.
-GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
+GRANT EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int, text), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
     flakeid.repair_horizon(bool), flakeid.accept_clock() TO regress_flakeid_user;
 SELECT array_agg(flake_unseal(id)::bigint) AS plain FROM orders WHERE n BETWEEN 500 AND 520 \gset
 CREATE FUNCTION pg_temp.read(text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -273,7 +273,7 @@ SELECT pg_temp.raised(statement) FROM unnest(ARRAY['SELECT count(*) FROM orders 
     'SELECT flake_unseal(id) FROM orders', 'SELECT flakeid.sealed_key()', 'SELECT flakeid.accept_secret()',
     'SELECT flakeid.raise_horizon(now())', 'SELECT flakeid.repair_horizon()', 'SELECT flakeid.accept_clock()']) AS statement;
 RESET ROLE;
-REVOKE EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
+REVOKE EXECUTE ON FUNCTION flake_decrypt(bigint), flake_encrypt(bigint), flakeid.sealed_key(int, text), flakeid.accept_secret(), flakeid.raise_horizon(timestamptz),
     flakeid.repair_horizon(bool), flakeid.accept_clock() FROM regress_flakeid_user;
 -- Who may find them by time does not unseal either.
 GRANT EXECUTE ON FUNCTION flake_in_range(flake_sealed, tstzrange) TO regress_flakeid_user;

@@ -1,8 +1,8 @@
 -- Who may do what: more than everybody may make and read ids, only those whom these lines name.
 
 SELECT flakeid.set_rights('flakeid', ARRAY[
-    'flake_encrypt(int8)', 'flake_decrypt(int8)', 'flake_seal(int8)', 'flake_unseal(flake_sealed)', 'flake_in_range(flake_sealed, tstzrange)',
-    'flakeid.raise_horizon(timestamptz)', 'flakeid.repair_horizon(bool)', 'flakeid.accept_clock()', 'flakeid.accept_secret()', 'flakeid.sealed_key(int4)',
+    'flake_encrypt(int8)', 'flake_decrypt(int8)', 'flake_seal(int8)', 'flake_unseal(flake_sealed)', 'flake_unseal(text, text)', 'flake_unseal_or_null(text, text)', 'flake_in_range(flake_sealed, tstzrange)',
+    'flakeid.raise_horizon(timestamptz)', 'flakeid.repair_horizon(bool)', 'flakeid.accept_clock()', 'flakeid.accept_secret()', 'flakeid.sealed_key(int4, text)',
     'flakeid.stats_reset()', 'flakeid.nodes()',
     'flakeid.sealed_hash(flake_sealed)', 'flakeid.sealed_hash_extended(flake_sealed, int8)', -- of guesses, they would tell the right one
     'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.restore_denied()', 'flakeid.set_rights(name, regprocedure[])']::pg_catalog.regprocedure[]);

@@ -56,10 +56,23 @@ CREATE FUNCTION flakeid.accept_secret() RETURNS void
 COMMENT ON FUNCTION flakeid.accept_secret() IS
     'declares the secret right for the sealed ids of this database: the marks of its keys are taken anew at the next use';
 
-CREATE FUNCTION flakeid.sealed_key(n int4 DEFAULT 0) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'flakeid_sealed_key' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flakeid.sealed_key(int4) IS
-    'the 16 bytes with which public Randflake libraries read sealed ids of that key, and seal; they do not tell the secret';
+CREATE FUNCTION flakeid.sealed_key(n int4 DEFAULT 0, prefix text DEFAULT NULL) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_key' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION flakeid.sealed_key(int4, text) IS
+    'the 16 bytes with which public Randflake libraries read sealed ids of that key, or its ids with that prefix, and seal; they do not tell the secret';
+
+-- Public ids with a prefix, of plain columns
+
+CREATE FUNCTION flake_seal(id int8, prefix text) RETURNS text
+    AS 'MODULE_PATHNAME', 'flakeid_seal_with_prefix' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_seal(int8, text) IS 'the public id of a plain one, such as ord_cn6aqdp67ctk1; a prefix is [a-z][a-z0-9_]{0,30}';
+CREATE FUNCTION flake_unseal(public_id text, prefix text) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_unseal_with_prefix' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_unseal(text, text) IS 'the plain id of a public one with that prefix';
+CREATE FUNCTION flake_unseal_or_null(public_id text, prefix text) RETURNS flake
+    AS 'MODULE_PATHNAME', 'flakeid_unseal_or_null' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_unseal_or_null(text, text) IS
+    'the same; NULL, and no error, where the text has another prefix, is no public id or names a key that the secret does not have';
 
 -- The casts from and to other types are for those who may seal and unseal. A text is read as it is
 -- everywhere, so that a driver may send one as text.

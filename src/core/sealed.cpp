@@ -83,6 +83,34 @@ SealedStatus read_sealed(const char* text, size_t length, Sealed* sealed, size_t
     return SealedStatus::ok;
 }
 
+bool is_prefix(const char* text, size_t length)
+{
+    if (length == 0 || length > max_prefix || text[0] < 'a' || text[0] > 'z') {
+        return false;
+    }
+    for (size_t i = 1; i < length; i++) {
+        const char c = text[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_') {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t write_prefixed(const char* prefix, size_t length, Sealed sealed, char* out)
+{
+    memcpy(out, prefix, length);
+    out[length] = '_';
+    return length + 1 + write_sealed(sealed, out + length + 1);
+}
+
+size_t after_prefix(const char* text, size_t length, const char* prefix, size_t prefix_length)
+{
+    const bool there = length > prefix_length && text[prefix_length] == '_' &&
+                       memcmp(text, prefix, prefix_length) == 0;
+    return there ? prefix_length + 1 : 0;
+}
+
 KeyFile split_key_file(const char* text, size_t length)
 {
     KeyFile file{};

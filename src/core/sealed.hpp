@@ -37,6 +37,20 @@ size_t write_sealed(Sealed sealed, char* out);
 // of the first foreign character.
 SealedStatus read_sealed(const char* text, size_t length, Sealed* sealed, size_t* offset);
 
+// A prefix says what an id is of, as in ord_cn6aqdp67ctk1: [a-z][a-z0-9_]{0,30}.
+constexpr size_t max_prefix = 31;
+constexpr size_t max_prefixed_text = max_prefix + 1 + max_sealed_text;
+
+bool is_prefix(const char* text, size_t length);
+
+// Writes the prefix, _ and write_sealed() of the rest into max_prefixed_text bytes, without a
+// terminating zero; returns how many.
+size_t write_prefixed(const char* prefix, size_t length, Sealed sealed, char* out);
+
+// Returns the length of the prefix and _ where a text begins with them, else 0. What follows is for
+// read_sealed().
+size_t after_prefix(const char* text, size_t length, const char* prefix, size_t prefix_length);
+
 // A line of a file of several keys: NUMBER SECRET. The secret is a part of the file's text.
 struct KeyLine {
     int key;

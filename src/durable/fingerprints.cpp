@@ -2,6 +2,7 @@
 
 #include "durable/durable.hpp"
 #include "server/extension.hpp"
+#include "settings/prefix_key.hpp"
 
 namespace flakeid {
 
@@ -171,6 +172,9 @@ FLAKEID_FUNCTION(flakeid_accept_secret)
 FLAKEID_FUNCTION(flakeid_sealed_key)
 {
     require_superuser(fcinfo);
+    if (PG_ARGISNULL(0)) {
+        PG_RETURN_NULL();
+    }
     const int32_t number = PG_GETARG_INT32(0);
     if (number < 0 || number >= max_keys) {
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -184,6 +188,13 @@ FLAKEID_FUNCTION(flakeid_sealed_key)
     }
     auto* bytes = static_cast<bytea*>(palloc(VARHDRSZ + sparx_key_bytes));
     SET_VARSIZE(bytes, VARHDRSZ + sparx_key_bytes);
-    memcpy(VARDATA(bytes), secret.subkey[number], sparx_key_bytes);
+    if (PG_ARGISNULL(1)) {
+        memcpy(VARDATA(bytes), secret.subkey[number], sparx_key_bytes);
+    } else {
+        unsigned char key[sparx_key_bytes];
+        make_prefix_key(number, require_prefix(PG_GETARG_TEXT_PP(1)), key);
+        memcpy(VARDATA(bytes), key, sparx_key_bytes);
+        wipe(key, sizeof key);
+    }
     PG_RETURN_BYTEA_P(bytes);
 }

@@ -187,7 +187,7 @@ constexpr size_t most_line = 2 * sparx_key_bytes + 4; // a number, a blank, a se
 void take_key(int number, const unsigned char (&key)[sparx_key_bytes])
 {
     sparx_expand(key, &expanded_secret.key[number]);
-    make_subkey(key, number, expanded_secret.subkey[number]);
+    make_subkey(key, psprintf("flakeid sealed %d", number), expanded_secret.subkey[number]);
     sparx_expand(expanded_secret.subkey[number], &expanded_secret.sealed[number]);
     expanded_secret.present |= 1u << number;
 }

@@ -13,6 +13,15 @@ void secret_init();
 enum class SecretSource { none, file, setting, not_honoured };
 SecretSource secret_source();
 
+// The key of ids with a prefix, made of a key of sealed ids.
+struct PrefixKey {
+    char prefix[max_prefix + 1]; // empty: there is none
+    int number;
+    SparxKey key;
+};
+
+constexpr int max_prefix_keys = 8;
+
 // The keys of the secret. Enciphered layouts and flake_encrypt() use key 0. Sealed ids use a subkey
 // of each, so that who may use the one cipher learns nothing of the other's ids.
 struct ExpandedSecret {
@@ -21,6 +30,8 @@ struct ExpandedSecret {
     unsigned char subkey[max_keys][sparx_key_bytes]; // `sealed`, before it was expanded
     uint32_t present;                                // a bit for each number
     int current;                                     // the key of new sealed texts
+    PrefixKey prefix[max_prefix_keys];               // those that were used last
+    int next_prefix;                                 // the place of the next one
     uint64_t loaded;     // the generation of the settings whose secret it is; 0: none is loaded
     uint64_t generation; // the same where key 0 is present
 
@@ -53,6 +64,6 @@ uint64_t fingerprint_of_key(const SparxKey& key);
 // Wipes what load_secret() made of all keys. Whoever needs one loads them again.
 void forget_secret();
 
-static_assert(is_plain<ExpandedSecret>);
+static_assert(is_plain<PrefixKey, ExpandedSecret>);
 
 } // namespace flakeid

@@ -7,9 +7,10 @@
 
 namespace flakeid {
 
-// Makes `subkey` the first 16 bytes of HMAC-SHA-256(key, "flakeid sealed " and `number`, that of
-// the key in decimal digits). The caller wipes it.
-void make_subkey(const unsigned char (&key)[sparx_key_bytes], int number,
+// Makes `subkey` the first 16 bytes of HMAC-SHA-256(key, purpose): of "flakeid sealed n" under key
+// n of a secret for sealed ids, and of "flakeid prefix ord" under that subkey for ids with prefix
+// ord. The caller wipes it.
+void make_subkey(const unsigned char (&key)[sparx_key_bytes], const char* purpose,
                  unsigned char (&subkey)[sparx_key_bytes]);
 
 } // namespace flakeid

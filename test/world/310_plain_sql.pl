@@ -44,7 +44,7 @@ $sql->(
 		SELECT id FROM text_form UNION ALL SELECT id FROM bwmarrin UNION ALL SELECT id FROM sonyflake_v1
 		UNION ALL SELECT id FROM sonyflake_v2 UNION ALL SELECT id FROM uidgenerator
 		UNION ALL SELECT id FROM randflake UNION ALL SELECT raw_id FROM randflake});
-my @rows = map { my @lines = split /\n/, slurp_file($_); @lines - 1 } grep { !/sealed_key/ } glob "$vectors/*.csv";
+my @rows = map { my @lines = split /\n/, slurp_file($_); @lines - 1 } grep { !/sealed_key|guess|prefixed/ } glob "$vectors/*.csv";
 my $rows = 0;
 $rows += $_ for @rows;
 is($sql->('SELECT count(*) - (SELECT count(*) FROM randflake) FROM known'), $rows, "all $rows rows of test/vectors are here");

@@ -1,0 +1,1 @@
+SELECT encode(flakeid.sealed_key(0, 'inv'), 'hex');
