@@ -22,6 +22,7 @@ uint64_t hash_of(const Record& record)
 
 bool within_lag(int64_t a_ns, int64_t b_ns)
 {
+    // same with <: such a date counts either way
     return a_ns - b_ns <= record_lag_ns && b_ns - a_ns <= record_lag_ns;
 }
 

@@ -11,6 +11,7 @@ bool can_settle(const Layout& layout)
     }
     for (int i = 0; i < layout.field_count; i++) {
         if (layout.fields[i].kind == FieldKind::time) {
+            // same with >=: no two fields begin at one bit
             return layout.back_bits == 0 || layout.back_shift > layout.time_shift;
         }
         if (layout.fields[i].kind != FieldKind::back) {
@@ -41,7 +42,7 @@ bool unfinished(const SnapshotView& view, uint64_t transaction)
 
 Word skipped_word(const WordShape& shape, Word furthest, Tick now)
 {
-    if (now > word_tick(shape, furthest)) {
+    if (now > word_tick(shape, furthest)) { // same with >=: a gap
         return last_of_tick(shape, furthest);
     }
     const Word first = word_of(shape, word_back(shape, furthest), now, 0);

@@ -11,6 +11,7 @@ Stamped merged(const Stamped& a, const Stamped& b)
         both.stamp[kind] = std::max(a.stamp[kind], b.stamp[kind]);
     }
     both.latest_us = std::max(a.latest_us, b.latest_us);
+    // same with min: it lies before the plain stamp
     both.least_us = std::max(a.least_us, b.least_us);
     both.reach_us = std::max(a.reach_us, b.reach_us);
     both.nodes |= b.nodes;
@@ -27,6 +28,7 @@ Floors floors_at_start(const Stamped& kept, int64_t apart_us)
 {
     const Stamp plain = stamp_of_number(kept.stamp[plain_horizon]);
     const Stamp back = stamp_of_number(kept.stamp[back_horizon]);
+    // same with second min: kept is past both
     int64_t latest_us = std::max(kept.latest_us, std::max(stamp_us(plain), stamp_us(back)));
     Floors floors{{no_stamp, back}, std::max(kept.least_us, stamp_us(plain))};
     if (apart_us != 0) {
@@ -47,7 +49,7 @@ Floors later(const Floors& a, const Floors& b)
 {
     return {{std::max(a.stamp[plain_horizon], b.stamp[plain_horizon]),
              std::max(a.stamp[back_horizon], b.stamp[back_horizon])},
-            std::max(a.least_us, b.least_us)};
+            std::max(a.least_us, b.least_us)}; // same with min: the first extension takes it too
 }
 
 Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us)
@@ -59,26 +61,30 @@ Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t s
 
 int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us)
 {
+    // same with min: another database waits a second
     return std::max(us, std::min(us + extension_interval_us, now_us + max_ahead_us));
 }
 
 Extension extension(Stamp page, Stamp bound, Stamp needed, Stamp wanted, int64_t since_us)
 {
     assert(wanted >= needed);
+    // same with <=, >: one more extension
     const bool outdated = page < needed && since_us >= extension_interval_us;
-    if ((page > bound && !outdated) || bound >= wanted) {
+    if ((page > bound && !outdated) || bound >= wanted) { // same with >: it stands there already
         return {page, 0}; // another session's extension is on its way, or has arrived
     }
-    if (since_us < 0 || since_us >= extension_interval_us ||
+    if (since_us < 0 || since_us >= extension_interval_us || // same with >: asked again at once
         stamp_back(wanted) > stamp_back(bound)) {
         assert(wanted > page);
         return {wanted, 0};
     }
+    // same with <=: nobody waits then
     return {page, bound < needed ? extension_interval_us - since_us : 0};
 }
 
 Stamp repaired_stamp(Stamp stamp, int64_t right_us)
 {
+    // same with >=: the moment stays
     return stamp_us(stamp) > right_us ? stamp_of(0, right_us) : stamp;
 }
 

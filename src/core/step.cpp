@@ -44,11 +44,13 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     uint64_t back = word_back(shape, start);
     // No id is stamped further ahead than this, but a settled mark may use up one tick more. Where
     // the last word is past that, the clock was set back.
+    // same with <=: a wait instead of a count
     const uint64_t started_ahead = last < limits.first ? limits.start_ahead : 0;
     const Tick furthest =
         limits.now + std::max(std::max(limits.ahead, limits.others_ahead), started_ahead) + 1;
     const bool raise =
         shape.has_back && back < shape.max_back && word_tick(shape, start) > furthest;
+    // same with first >=: the layout's last tick
     if (limits.now > shape.max_tick || back > shape.max_back) {
         return {Verdict::exhausted, 0, start, 0};
     }
@@ -60,10 +62,11 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     if (raise) {
         back++;
     }
-    if (limits.least > shape.max_tick) {
+    if (limits.least > shape.max_tick) { // same with >=: the layout's last tick
         return {Verdict::exhausted, 0, start, 0};
     }
     word = std::max(word, word_of(shape, back, std::max(limits.now, limits.least), 0));
+    // same with >=: a gap
     if (want.in_one_tick && word_sequence(shape, word) + want.count - 1 > last_of_sequence) {
         if (word_tick(shape, word) == shape.max_tick) {
             return {Verdict::exhausted, 0, word, 0};
@@ -71,7 +74,7 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
         word = last_of_tick(shape, word) + 1;
     }
     const Tick tick = word_tick(shape, word);
-    if (tick > highest_tick) {
+    if (tick > highest_tick) { // same with >=: one more tick of waiting
         return {Verdict::wait, 0, word, tick - highest_tick};
     }
     const Word highest = std::min(last_of_tick(shape, back, highest_tick), limits.last);
@@ -90,22 +93,25 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
 
 Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back)
 {
+    // same with min: only time
     const uint64_t left = std::max(word_tick(shape, limits.last), limits.now) - limits.now;
     auto last_ahead = [&](uint64_t ticks) {
         return last_of_tick(shape, back, tick_ahead(shape, limits, ticks));
     };
+    // same with max, min: only time
     return std::min(last_ahead(limits.ahead / 2), std::max(limits.reserved, last_ahead(left / 2)));
 }
 
 Stretch stretch_of(const WordShape& shape, const Limits& limits)
 {
     const uint64_t back = word_back(shape, limits.last);
+    // same with >=, <=: the long way round
     if (limits.now > shape.max_tick || limits.now < limits.least || back > shape.max_back) {
         return {};
     }
     const Word first = word_of(shape, back, limits.now, 0);
     const Word end = std::min(first + max_sequence(shape), limits.last);
-    const bool empty = limits.first > first || end < first;
+    const bool empty = limits.first > first || end < first; // same with >=, <=: the long way round
     return {first, empty ? 0 : end - first};
 }
 

@@ -68,6 +68,7 @@ void observe_clock()
         if (now - static_cast<Steady>(pg_atomic_read_u64(&watch->logged_at)) < log_interval_us) {
             return;
         }
+        // same without: only the log
         pg_atomic_write_u64(&watch->logged_at, static_cast<uint64_t>(now));
         ereport(LOG, errmsg("the clock was set back by %s", duration_text(-change)),
                 errdetail("It says %s now. Ids go on in order as long as flakeid.max_ahead allows.",

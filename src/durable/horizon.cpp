@@ -23,6 +23,7 @@ void raise_stamp(pg_atomic_uint64* shared, Stamp stamp)
 Stamp known_stamp(Horizon* horizon, int kind)
 {
     const Stamp bound = published_bound(horizon, kind);
+    // same with >=: the next start is past it
     return bound > published_floor(horizon, kind) ? bound : kept_stamp(horizon, kind);
 }
 
@@ -55,9 +56,10 @@ Loaded load(Horizon* horizon)
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside whoever raises all floors
         if (!is_loaded(horizon)) {
             const Floors floors = later(server_floors(), floors_at_start(kept, apart));
+            // same without: the next extension finds it
             pg_atomic_write_u32(&horizon->file, durable_file(page));
-            set(&horizon->nodes, kept.nodes);
-            set(&horizon->least_us, floors.least_us);
+            set(&horizon->nodes, kept.nodes);         // same without: written once more
+            set(&horizon->least_us, floors.least_us); // same without: the first extension raises it
             for (int kind = 0; kind < horizon_kinds; kind++) {
                 const Stamp floor = floors.stamp[kind];
                 const Stamp stamp = stamp_of_number(kept.stamp[kind]);
@@ -122,6 +124,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             known[kind] = known_stamp(horizon, kind);
             // A file that says more than is known says what a restore put there.
             const auto stamp = stamp_of_number(before.stamped.stamp[kind]);
+            // same with >=: a gap
             floor[kind] = other_file && stamp > known[kind] ? stamp : no_stamp;
         }
         alter(durable, floor);
@@ -134,6 +137,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
             durable.stamped.least_us = static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us));
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {
+            // same with min: the row says no less
             Stamp stamp = std::max(stamp_of_number(durable.stamped.stamp[kind]), known[kind]);
             if (floor[kind] != no_stamp) {
                 moved = true;
@@ -242,7 +246,9 @@ void horizon_moved(Horizon* horizon)
 void withdraw_bounds(Horizon* horizon)
 {
     for (int kind = 0; kind < horizon_kinds; kind++) {
+        // same without: the bound goes next
         raise_stamp(&horizon->floor[kind], published_bound(horizon, kind));
+        // same without: the floor is there already
         pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(least_stamp));
     }
     horizon_moved(horizon);
@@ -259,7 +265,7 @@ Horizon* horizon_attach()
         throw_state_replaced();
     case Loaded::lost: {
         Durable durable;
-        (void)durable_look(&durable);
+        (void)durable_look(&durable); // same without: another of two errors
         throw_state_lost(durable.format);
     }
     }
@@ -283,7 +289,7 @@ void horizon_admit(Horizon* horizon, uint32_t node)
 
 int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t now_us)
 {
-    observe_clock();
+    observe_clock(); // same without: only the log
     check_leap(now_us);
     needed =
         std::max(needed, stamp_of(stamp_back(published_bound(horizon, kind)), stamp_us(needed)));
@@ -303,6 +309,7 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
     if (!changed.published) {
         throw_state_replaced();
     }
+    // same with <=: only time
     return published_bound(horizon, kind) < needed ? std::max(wait_us, changed.wait_us) : 0;
 }
 
@@ -334,6 +341,7 @@ bool horizon_remembered(Stamped* stamped)
         take_stamp(stamped, kind, known_stamp(horizon, kind));
     }
     stamped->least_us =
+        // same with min: the server's file says it
         std::max(stamped->least_us, static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)));
     stamped->nodes |= static_cast<int64_t>(pg_atomic_read_u64(&horizon->nodes));
     return is_loaded(horizon);

@@ -15,10 +15,10 @@ namespace {
 [[noreturn]] void throw_same_node(uint32_t node, uint64_t nodes, uint32_t max_node)
 {
     uint32_t other = 0;
-    while (other < 64 && (nodes & bit_of_node(other)) != 0) {
+    while (other < 64 && (nodes & bit_of_node(other)) != 0) { // same with <=: only a hint
         other++;
     }
-    const char* give = other >= 64 || other > max_node
+    const char* give = other >= 64 || other > max_node // same with >, >=: only a hint
                            ? ""
                            : "Give the server a node N that made no ids here and that no other "
                              "server has, and repair again in a new session: LOAD 'flakeid'; ALTER "
@@ -35,8 +35,8 @@ namespace {
 void tell_of_rest(int64_t right_us, int64_t now_us)
 {
     const int64_t ahead_us = right_us - now_us;
-    if (ahead_us <= least_reach_us) {
-        return; // any session waits as long for the first id after a start
+    if (ahead_us <= least_reach_us) { // same with <: only a notice
+        return;                       // any session waits as long for the first id after a start
     }
     ereport(
         NOTICE,
@@ -59,9 +59,11 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     const Stamped server = server_remembers();
     int64_t right_us = std::max(now_us + least_max_ahead_us, server_right(now_us).latest_us);
     // What other databases rely on is theirs to lower.
+    // same with <: it leaves what is relied on
     const bool held = server.latest_us <= relied_by_others().latest_us;
     const int64_t latest_us =
         std::max({held ? 0 : server.latest_us, server.least_us, published_us(horizon)});
+    // same with <: lowered or left
     if (latest_us <= right_us + extension_interval_us) { // as the file may reach for it
         tell_of_rest(right_us, now_us);
         return false;
@@ -91,6 +93,7 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
             stamped.latest_us = std::min(stamped.latest_us, right_us);
             const Stamp back = stamp_of_number(stamped.stamp[back_horizon]);
             // Ids from before have a count that is gone now.
+            // same with <=: one wait more
             stamped.least_us = stamp_back(back) < stamp_back(back_before)
                                    ? right_us
                                    : std::min(stamped.least_us, right_us);
@@ -114,12 +117,14 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
         const Stamp begun = std::min(stamp, begun_after(horizon, kind));
         pg_atomic_write_u64(&horizon->begun[kind], static_cast<uint64_t>(begun));
         pg_atomic_write_u64(&horizon->kept[kind], static_cast<uint64_t>(stamp));
+        // same without: the next session publishes it
         pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(stamp));
         const Stamp floor = std::max(stamp, floors.stamp[kind]);
         pg_atomic_write_u64(&horizon->floor[kind], static_cast<uint64_t>(floor));
     }
     horizon_moved(horizon);
     LWLockRelease(AddinShmemInitLock);
+    // same without: the next extension finds it
     pg_atomic_write_u32(&horizon->file, durable_file(made.page));
     durable_close(made.page, AccessExclusiveLock);
     tell_of_rest(right_us, now_us);

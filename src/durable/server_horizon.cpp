@@ -91,7 +91,8 @@ void load(ServerHorizon* server, bool used)
         }
         if (found.own) {
             raise(&server->flushed, stamped);
-            set(&server->known, found.body.counter);
+            set(&server->known, found.body.counter); // same without: written once more
+            // same without: a start writes all anew
             pg_atomic_write_u32(&server->records.fresh, all_fresh);
         }
         stamped.least_us = floors.least_us;
@@ -146,6 +147,7 @@ void write(ServerHorizon* server)
             result = result != 0 ? result : records_write(server_file, &server->records, fill);
         }
         if (result != 0) {
+            // same without: only time
             pg_atomic_write_u64(&server->written_at, static_cast<uint64_t>(steady_past));
             throw_file(result, "write");
         }
@@ -184,14 +186,18 @@ bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const Stamp flushed = server_bound(kind);
         const Stamp stamp = stamp_of_number(wanted.stamp[kind]);
-        covered = covered && flushed >= stamp;
+        covered = covered && flushed >= stamp; // same with >: written once more
         *moments_only =
+            // same with >: only how often it is written
             *moments_only && stamp_back(flushed) >= stamp_back(stamp) &&
+            // same with >: only how often it is written
             (flushed >= stamp || (pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0);
     }
     const Stamped known = stamped_of(&server->flushed);
+    // same with >: only how often it is written
     *moments_only = *moments_only && known.reach_us >= wanted.reach_us &&
                     (wanted.nodes & ~known.nodes) == 0 &&
+                    // same with >: only how often it is written
                     known.least_us >= read(&server->next.least_us);
     return covered && *moments_only;
 }
@@ -299,15 +305,17 @@ int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_
     uint64_t last = pg_atomic_read_u64(&server->written_at);
     const int64_t since_us = steady_now() - static_cast<Steady>(last);
     if (!at_once && moments_only && static_cast<Steady>(last) != steady_past &&
-        since_us < extension_interval_us) {
+        since_us < extension_interval_us) { // same with <=: a microsecond
         return extension_interval_us - since_us;
     }
     Stamped next = wanted;
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const Stamp stamp = stamp_of_number(wanted.stamp[kind]);
-        if (stamp > server_bound(kind)) {
+        if (stamp > server_bound(kind)) { // same with >=: the file reaches further
+            // same without: only how often it is written
             pg_atomic_fetch_or_u32(&server->kinds, 1u << kind);
             const int64_t us = server_reach_us(stamp_us(stamp), now_us, max_ahead_us);
+            // same without: another database waits a second
             take_stamp(&next, kind, stamp_of(stamp_back(stamp), us));
         }
     }
@@ -315,6 +323,7 @@ int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_
     const int64_t us = std::min(next.latest_us, now_us + max_ahead_us);
     for (int kind = 0; kind < horizon_kinds; kind++) {
         if ((pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0) {
+            // same without: the other kind writes it
             take_stamp(&next, kind, stamp_of(stamp_back(server_bound(kind)), us));
         }
     }
@@ -373,7 +382,7 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
         lower(&numbers->least_us, least.least_us);
     };
     for (pg_atomic_uint64& floor : server->floor) {
-        lower(&floor, 0);
+        lower(&floor, 0); // same without: that database is repaired too
     }
     lower_all(&server->flushed, {});
     pg_memory_barrier();
@@ -389,6 +398,7 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
     // The records so far count for nothing.
     pg_atomic_fetch_add_u64(&server->records.era, 1); // seldom: by a repair
     LWLockRelease(AddinShmemInitLock);
+    // same with <=: one wait more
     if (stamp_back(stamp_of_number(read(&server->next.stamp[back_horizon]))) < stamp_back(back)) {
         raise_to(&server->next.least_us, number_of(right_us)); // what has the count that is gone
     }

@@ -189,7 +189,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
         g.version = 0; // whoever raised the bound may stand still before he moves its version
     } else {
-        observe_clock();
+        observe_clock(); // same without: the next extension looks
         wait_us = g.tick.start_us + static_cast<int64_t>(d.too_far) * g.layout.tick_us - now_us;
         const int64_t longest = longest_wait_us(settings.max_ahead_us);
         const int64_t waited = waiting.us();
@@ -216,6 +216,7 @@ void extend_early(Generator& g, Word word, int64_t now_us)
         return;
     }
     g.early.next_us = now_us + extension_interval_us / 4;
+    // same without: who reaches the bound extends it
     (void)horizon_extend(g.horizon, g.kind, stamp_of_word(g, word), now_us);
 }
 
@@ -295,6 +296,7 @@ void draw_could(Generator& g)
         }
     }
     if (attempt.draw.word > g.early.word) {
+        // same without: who reaches the bound extends it
         extend_early(g, attempt.draw.word, attempt.now_us);
     }
 }
@@ -358,7 +360,7 @@ Draw draw(Generator& g, Want want)
                 count_wait(waiting.us());
             }
             if (unlikely(d.word > g.early.word)) {
-                extend_early(g, d.word, now_us);
+                extend_early(g, d.word, now_us); // same without: who reaches the bound extends it
             }
             return d;
         }

@@ -17,6 +17,7 @@ constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
 // Narrows the limits to the ticks of the lease. A back field leaves them wider: draw() looks again.
 void limit_to_lease(Generator& g)
 {
+    // same with >=: no lease is that short
     if (g.tenure.end_us == 0 || g.tenure.first_tick > g.tenure.last_tick) {
         g.limits.last = no_word;
         return;
@@ -39,7 +40,7 @@ void set_limits(Generator& g)
         pg_read_barrier();
         least_us = published_least_us(g.horizon);
         pg_read_barrier();
-    } while (horizon_version(g.horizon) != g.version);
+    } while (horizon_version(g.horizon) != g.version); // same once: the next draw reads again
     // The first tick that begins after the floor; no count of set-backs that none explains.
     const Word before = last_word_at(g, floor);
     const Word next = before == highest_word ? before : before + 1;
@@ -47,12 +48,14 @@ void set_limits(Generator& g)
     g.limits.first = word_back(g.shape, next) == word_back(g.shape, before) ? next : before;
     if (g.shape.has_back) {
         const int64_t least = tick_of_us(g.layout, least_us) + 1;
+        // same with <: 0 either way
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }
     g.limits.last = last_word_at(g, g.bound);
     g.limits.reserved = last_at(stamp_us(g.bound) - spared_us);
     g.early.word = last_at(stamp_us(g.bound) - early_extension_us);
     g.early.next_us = 0;
+    // same with <=: a gap
     if (g.cache.next < g.limits.first || word_tick(g.shape, g.cache.next) < g.limits.least) {
         drop_cache(g);
     }
@@ -66,8 +69,8 @@ void set_limits(Generator& g)
 
 void set_clock(Generator& g, int64_t now_us)
 {
-    if (now_us < g.tick.start_us) {
-        observe_clock();
+    if (now_us < g.tick.start_us) { // same with <=: now lies outside
+        observe_clock();            // same without: the next extension looks
     }
     const int64_t tick = tick_of_us(g.layout, now_us);
     if (tick < 0) {
@@ -83,6 +86,7 @@ void set_clock(Generator& g, int64_t now_us)
     g.tick.end_us = g.tick.start_us + g.layout.tick_us;
     Assert(now_us >= g.tick.start_us && now_us < g.tick.end_us);
     g.tick.coarse_end_us =
+        // same with <=: either clock tells that tick
         g.layout.tick_us < least_coarse_tick_us ? 0 : g.tick.end_us - coarse_lag_us;
 }
 
@@ -108,6 +112,7 @@ Slot* find_slot(const Generator& g, uint32_t node)
 
 void refresh_limits(Generator& g, int64_t now_us)
 {
+    // same with <=, >: the same numbers
     const bool other_tick = now_us < g.tick.start_us || now_us >= g.tick.end_us;
     const bool other_version = horizon_version(g.horizon) != g.version;
     if (other_tick) {
@@ -118,7 +123,7 @@ void refresh_limits(Generator& g, int64_t now_us)
     }
     if (other_tick || other_version) {
         Limits limits = g.limits;
-        limits.last = std::min(limits.last, g.early.word);
+        limits.last = std::min(limits.last, g.early.word); // same with max: only time
         // A lease is looked at with every word.
         g.stretch = g.tenure.entry != nullptr ? Stretch{} : stretch_of(g.shape, limits);
     }

@@ -153,6 +153,7 @@ inline Stamp stamp_of_word(const Generator& g, Word word)
 // Returns the tick, or the first or last one that the layout has.
 inline Tick clamp_tick(const WordShape& shape, int64_t tick)
 {
+    // same with <=: 0 either way
     return tick < 0 ? Tick{0} : std::min(static_cast<Tick>(tick), shape.max_tick);
 }
 
@@ -165,7 +166,7 @@ inline Word last_word_at(const Generator& g, Stamp stamp)
         return last_of_tick(g.shape, g.shape.max_back, g.shape.max_tick);
     }
     const int64_t tick = tick_of_us(g.layout, stamp_us(stamp));
-    if (tick < 0) {
+    if (tick < 0) { // same with <=: no bound ends there
         const Word first = word_of(g.shape, stamp_back(stamp), Tick{0}, 0);
         return first == no_word ? no_word : first - 1;
     }

@@ -40,6 +40,7 @@ void open_slot(Generator& g, const Tenure& view)
             clamp_tick(g.shape, tick_of_us(g.layout, view.start_us + g.layout.tick_us - 1));
         const int64_t last = tick_of_us(g.layout, view.end_us) - 1;
         g.tenure.last_tick = clamp_tick(g.shape, last);
+        // same with >: a lease in the second tick of all
         open = last >= 0 && tenure_open(g.tenure.entry, view, g.slot, first_word(g));
     }
     g.tenure.end = view.end;
@@ -91,7 +92,7 @@ bool set_node(Generator& g, uint32_t node)
     if (leased) {
         view_lease(g);
         if (g.tenure.end_us == 0) {
-            tenure_call();
+            tenure_call(); // same without: the worker's next turn
             return false;
         }
     }
@@ -100,7 +101,8 @@ bool set_node(Generator& g, uint32_t node)
 
 bool outside_lease(const Generator& g, const Draw& d)
 {
-    return word_tick(g.shape, d.word) < g.tenure.first_tick ||
+    return word_tick(g.shape, d.word) < g.tenure.first_tick || // same with <=: one tick of waiting
+                                                               // same with >=: one tick of waiting
            word_tick(g.shape, d.word + d.count - 1) > g.tenure.last_tick;
 }
 
@@ -108,6 +110,7 @@ bool is_past_lease(const Generator& g, const Draw& d)
 {
     return g.tenure.entry != nullptr &&
            (d.verdict == Verdict::issue ||
+            // same with >=: one tick of waiting
             (d.verdict == Verdict::extend && word_tick(g.shape, d.word) > g.tenure.last_tick));
 }
 

@@ -56,6 +56,7 @@ void refuse_ids_of_settings(const Generator& g)
     const Layout& layout = settings.layout;
     const NodeSpan span = configured_span(layout);
     const bool any = node_setting.source == NodeSource::any;
+    // same with >=: as if it was set after that
     if (span.problem != nullptr || span.last > layout.max_node || same_slots(g.layout, layout)) {
         return; // flakeid.layout makes none, or the same from the same slots
     }
@@ -87,7 +88,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     g.limits.ahead = static_cast<uint64_t>(settings.max_ahead_us / g.layout.tick_us);
     g.pinned = can_settle(g.layout) ? 0 : never_pinned;
     g.kind = g.shape.has_back ? back_horizon : plain_horizon;
-    if (wall_us() >= end_us(g.layout)) {
+    if (wall_us() >= end_us(g.layout)) { // same with >: the draw itself says it
         throw_exhausted(g.layout, g.name, g.preset);
     }
     set_span(g, of_node);

@@ -84,6 +84,7 @@ void take_undrawn(Lowest& lowest)
     const Word before = last_word_at(g, begun_stamp);
     const Word begun = before == no_word || before == highest_word ? before : before + 1;
     Word furthest = no_word;
+    // same with >=: a wait instead of a count
     uint64_t most_ahead = word_tick(g.shape, begun) > g.limits.now ? g.limits.ahead : 0;
     int nodes = 0;
     Word first = highest_word;
@@ -101,6 +102,7 @@ void take_undrawn(Lowest& lowest)
             nodes++;
         }
     }
+    // same with >=: nobody draws in that tick
     const Word skipped = nodes > 1 ? skipped_word(g.shape, furthest, g.limits.now) : no_word;
     for (uint32_t i = 0; i < count && nodes > 0; i++) {
         if (slots[i].yielded || !same_layout(slots[i].key, lowest.key)) {
@@ -112,7 +114,7 @@ void take_undrawn(Lowest& lowest)
         if (word != closed_word) {
             const Word next = std::max(word + 1, begun);
             lowest.take(next, slots[i].key.node);
-            first = std::min(first, next);
+            first = std::min(first, next); // same with max: a gap
         }
     }
     if (first == highest_word) {
@@ -193,6 +195,7 @@ void take_latest(LatestEnded& latest, Lowest& lowest, const SnapshotView& view)
         pg_read_barrier();
         const EndedCopy ended = copy_of(latest.ended[number % ended_kept]);
         pg_read_barrier();
+        // same with >: the entry before is too old
         if (pg_atomic_read_u64(&latest.count) - number >= ended_kept) {
             throw_too_old();
         }
@@ -213,6 +216,7 @@ void take_latest_prepared(Pins& pins, Lowest& lowest, const SnapshotView& view)
         const uint64_t completed = pg_atomic_read_u64(&entry.completed);
         const EndedCopy ended = copy_of(entry.ended);
         pg_read_barrier();
+        // same with >: the entry before is too old
         if (pg_atomic_read_u64(&pins.prepared_count) - number >= prepared_kept) {
             throw_too_old();
         }

@@ -18,7 +18,7 @@ namespace flakeid {
 // Tells whether this transaction has no pin yet that covers the generator.
 inline bool needs_pin(const Generator& g)
 {
-    return g.pinned < transaction_number;
+    return g.pinned < transaction_number; // same with <=: that pin changes nothing
 }
 
 // Promises that this transaction will draw no word of g.node below `word`. To be called before the

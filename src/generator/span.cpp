@@ -23,6 +23,7 @@ bool take_further(Generator& g, uint32_t node)
     const bool taken = set_node(g, node);
     if (!taken && !leased_singly(g)) {
         g.span.last = node - 1; // nor is there one for those after it
+        // same with max: some are looked at twice
         g.round.unvisited = std::min(g.round.unvisited, g.span.last - g.span.first);
     }
     return taken;
@@ -43,7 +44,7 @@ void move_on(Generator& g, Tick tick)
 {
     const uint32_t start = g.node;
     SpanRound& round = g.round;
-    if (tick < round.least) {
+    if (tick < round.least) { // same with <=: the last serves as well
         round.least = tick;
         round.best = start;
     }
@@ -56,7 +57,7 @@ void move_on(Generator& g, Tick tick)
         }
     }
     const bool none = round.least == no_tick;
-    (void)set_node(g, none ? start : round.best);
+    (void)set_node(g, none ? start : round.best); // same without: more looks
     round.level = none ? Tick{0} : round.least;
     begin_round(g);
 }

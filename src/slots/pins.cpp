@@ -158,7 +158,7 @@ Holder* take_prepared(uint64_t xid)
         SpinLockAcquire(&pins->lock);
         const bool ours = pg_atomic_read_u64(&place.xid) == before;
         if (ours) {
-            clear(place);
+            clear(place); // same without: the mark is lower meanwhile
             pg_write_barrier();
             pg_atomic_write_u64(&place.xid, xid);
             if (i >= pg_atomic_read_u32(&pins->prepared_used)) {
@@ -214,6 +214,7 @@ void attach_leader()
 
 bool holds_pins()
 {
+    // same with >=: writes a 0 over a 0
     return own != nullptr && pg_atomic_read_u32(&own->count) > 0;
 }
 
@@ -343,7 +344,7 @@ void set_pin(uint32_t slot, Word word, uint64_t moment)
     }
     const uint64_t running = running_transaction(leader);
     if (pg_atomic_read_u64(&holder.running) != running) {
-        clear(holder);
+        clear(holder); // same without: it counts for nobody
         pg_write_barrier();
         pg_atomic_write_u64(&holder.running, running);
         pg_write_barrier();

@@ -118,7 +118,7 @@ void set_pin(uint32_t slot, Word word, uint64_t moment);
 // Tells whether the pins of the holder of process `proc` count.
 inline bool is_held(Holder& holder, const PGPROC* proc)
 {
-    return pg_atomic_read_u32(&holder.count) > 0 &&
+    return pg_atomic_read_u32(&holder.count) > 0 && // same with >=: only faster
            (pg_atomic_read_u32(&holder.pid) == static_cast<uint32_t>(proc->pid) ||
             pg_atomic_read_u64(&holder.running) == running_transaction(proc));
 }

@@ -77,6 +77,10 @@ cmp_ok(scalar(@steps), '>', 5, 'steps were found');
 none('each feature that is a kind of step is reached', grep { $simulation !~ /\bReached \w+\('$_'/ } @steps);
 none('no other is', grep { !$feature{$_} } $simulation =~ /(?:\bhas\(|\bReached \w+\(|^    \{"[^"]+", )'(\w)'[,)]/mg);
 
+# Markers of faults that change nothing stand at lines where there is such a fault.
+my @faults = `test/sim/mutants --list 2>&1`;
+like($faults[-1], qr/^\d+ mutants$/, 'markers of the sources fit what test/sim/mutants breaks') or diag @faults;
+
 # Nothing but a call tells a checker of anything.
 my %checker = map { $_ => 0 } map { /\b(\w+)\([^()]*\);/g } text('test/sim/checkers.hpp') =~ s{//.*}{}gr;
 cmp_ok(scalar(keys %checker), '>', 30, 'checkers were found');

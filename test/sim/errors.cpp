@@ -193,6 +193,15 @@ char* psprintf(const char* format, ...)
     return pstrdup(text);
 }
 
+int pg_snprintf(char* text, size_t size, const char* format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 // Outlives transactions
 char* MemoryContextStrdup(MemoryContext, const char* text)
 {

@@ -77,7 +77,7 @@ void close_slot(Slot& slot)
 
 bool has_node(uint32_t first, uint32_t nodes, uint32_t node)
 {
-    return node >= first && node - first < nodes;
+    return node >= first && node - first < nodes; // same with <=: that slot opens again
 }
 
 // The last moment of the tick of a slot's word. For a layout with a back field it is the end of the
@@ -146,7 +146,7 @@ uint32_t tenure_nodes(uint32_t first_node, uint32_t last_node)
 
 Tenure tenure_view(Lease* lease, uint32_t wanted, uint32_t max_node)
 {
-    lease_touch(lease);
+    lease_touch(lease); // same without: it is wanted again
     return locked(LW_SHARED, [&] {
         const uint64_t end_us = pg_atomic_read_u64(&lease->end_us);
         const bool same = lease->in_use && wants(*lease, wanted, max_node);
@@ -170,6 +170,7 @@ bool tenure_open(Lease* lease, const Tenure& view, Slot* slot, Word first_word)
         return true;
     }
     return locked(LW_EXCLUSIVE, [&] {
+        // same if true: lease_holds() is asked after it
         const bool held = pg_atomic_read_u64(&lease->end_us) != 0 && lease->node == view.node &&
                           lease->nodes == view.nodes && lease->start_us == view.start_us;
         if (held && !slot->yielded && Word{pg_atomic_read_u64(&slot->word)} == closed_word) {
@@ -187,12 +188,13 @@ bool tenure_left_ahead(Lease* lease, int64_t now_us)
     const int64_t furthest_us = now_us + reach_us + max_generated_tick_us;
     auto lies_past = [&](const SlotKey& key, Word word) {
         const auto tick = static_cast<int64_t>(tick_number(slot_tick(key, word)));
-        return key.epoch_us + tick * key.tick_us > furthest_us;
+        return key.epoch_us + tick * key.tick_us > furthest_us; // same with >=: a microsecond
     };
     return locked(LW_SHARED, [&] {
         uint32_t count;
         Slot* slots = taken_slots(&count);
         return lease->wanted == any_node && pg_atomic_read_u64(&lease->end_us) != 0 &&
+               // same with <: a microsecond
                lease->start_us <= furthest_us && std::any_of(slots, slots + count, [&](Slot& slot) {
                    const Word word{pg_atomic_read_u64(&slot.word)};
                    return has_node(lease->node, lease->nodes, slot.node) && word != closed_word &&
@@ -218,6 +220,7 @@ void lease_begin_force()
             uint32_t count;
             Slot* slots = taken_slots(&count);
             for (uint32_t i = 0; i < count; i++) {
+                // same without: a second guard
                 close_slot(slots[i]); // whoever draws looks at leases_in_force() too
             }
         }
@@ -279,6 +282,7 @@ int64_t lease_close(Lease* lease)
 {
     return locked(LW_EXCLUSIVE, [&] {
         const auto end_us = static_cast<int64_t>(pg_atomic_exchange_u64(&lease->end_us, 0));
+        // same without + 1: a microsecond
         int64_t last_us = std::max(lease->start_us, std::min(lease->stamped_us + 1, end_us)) - 1;
         uint32_t count;
         Slot* slots = taken_slots(&count);
@@ -288,6 +292,7 @@ int64_t lease_close(Lease* lease)
                 last_us = std::max(last_us, last_moment(slots[i], end_us));
             }
         }
+        // same with max: only messages tell it
         lease->last_end_us = std::min(lease->last_end_us, wall_us());
         return last_us;
     });

@@ -227,6 +227,7 @@ void lease_file_read(const char* realm, Generation* known)
     for (int page = 0; result == 0 && page < 2; page++) {
         const Record* found = &records[page * page_records];
         if (is_whole(found) &&
+            // same with >=: no two pages have one era
             (newest < 0 || found->head.era > records[newest * page_records].head.era)) {
             newest = page;
         }
@@ -236,6 +237,7 @@ void lease_file_read(const char* realm, Generation* known)
     }
     const Record* page = &records[newest * page_records];
     const RecordOfLeases first = body_of(page[0]);
+    // same with >=: those of one number are the same
     if (same_directory(first.writer, writer) && first.known.number > known->number) {
         *known = file.known = first.known;
     }
@@ -348,9 +350,11 @@ void lease_file_keep_given_back()
 {
     int place = 0;
     for (const KeptLease& found : file.found) {
+        // same with <=: nothing comes of it
         while (place < max_leases && !is_free(file.kept[place])) {
             place++;
         }
+        // same with <=: only after a disk that failed
         if (is_given_back(found) && place < max_leases && !lease_drew(found.node, found.nodes)) {
             file.kept[place] = found;
             file.kept[place].start_us = std::max(found.start_us, file.stamped_us);

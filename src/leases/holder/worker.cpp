@@ -52,6 +52,7 @@ void start()
     const Steady now = steady_now();
     const bool ours = locked(LW_EXCLUSIVE, [&] {
         const bool free = table->worker_pid == 0 && (table->worker_asked_at == steady_past ||
+                                                     // same with >=: a microsecond
                                                      now - table->worker_asked_at > start_limit_us);
         table->worker_asked_at = free ? now : table->worker_asked_at;
         return free;
@@ -73,7 +74,7 @@ Ready wait_for_socket(int socket, bool to_read, bool to_write, Steady until, boo
     const int events = (to_read ? WL_SOCKET_READABLE : 0) | (to_write ? WL_SOCKET_WRITEABLE : 0);
     for (;;) {
         const int64_t left_us = until - steady_now();
-        if (left_us <= 0) {
+        if (left_us <= 0) { // same with <: a microsecond
             return Ready::late;
         }
         const int happened = WaitLatchOrSocket(

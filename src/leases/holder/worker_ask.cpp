@@ -59,6 +59,7 @@ void name_client(Coordinator& c)
 bool connected()
 {
     Coordinator& c = asking.coordinator;
+    // same with <=: a microsecond
     if (c.connection == nullptr && !worker_stopping && steady_now() < asking.connecting.due) {
         return false;
     }
@@ -73,7 +74,7 @@ bool connected()
         return true;
     }
     if (!worker_interrupted()) {
-        try_later(asking.connecting);
+        try_later(asking.connecting); // same without: fail() postpones it too
         note_away();
     }
     return false;
@@ -82,6 +83,7 @@ bool connected()
 // A node that was just given back is free soon, unless another holder has it.
 bool is_soon_free(Trouble why)
 {
+    // same with <=: a microsecond
     return (why == Trouble::in_use || why == Trouble::busy) && steady_now() < asking.patient_until;
 }
 
@@ -107,8 +109,8 @@ void fail(Lease* lease, Care& care)
     const Steady now = steady_now();
     if (c.connection != nullptr) {
         asking.connecting = Attempts{};
-    } else if (now >= asking.connecting.due) {
-        try_later(asking.connecting); // what answered is no coordinator of this server
+    } else if (now >= asking.connecting.due) { // same with >: a microsecond
+        try_later(asking.connecting);          // what answered is no coordinator of this server
     }
     postpone_with(asking.connecting, care.attempts, now, chance());
 }
@@ -248,6 +250,7 @@ void leave_coordinator()
 
 bool begins_too_late(int64_t start_us)
 {
+    // same with >=: a microsecond
     return start_us - wall_us() > settings.max_ahead_us + worth_waiting_us;
 }
 
@@ -289,7 +292,7 @@ Steady tell_again()
     if (!left) {
         return steady_never;
     }
-    if (steady_now() < asking.telling.due) {
+    if (steady_now() < asking.telling.due) { // same with <=: a microsecond
         return asking.telling.due;
     }
     if (connected() && tell_given_back()) {
@@ -311,7 +314,7 @@ void acquire(Lease* lease, Care& care)
     lease_file_know(asking.coordinator.known);
     lease_grant(lease, grant, lease_file_stamped_us());
     care.refused = false;
-    if (grant.end_us - wall_us() < worth_having_us) {
+    if (grant.end_us - wall_us() < worth_having_us) { // same with <=: a microsecond
         give_back(lease, care, Trouble::ended, grant);
         return;
     }
@@ -368,8 +371,10 @@ void release_all()
     }
     // After an error the others run out.
     (void)survives([&] {
+        // same if true: nothing is told then
         if (some && connected() && lease_file_give_back(last_us)) {
             (void)tell_given_back();
+            // same without: told once more
             (void)lease_file_write(); // what was answered is not told again
         }
     });

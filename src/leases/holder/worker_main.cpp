@@ -47,14 +47,14 @@ bool is_idle(Lease* lease, Care& care)
         lease_touch(lease);
     }
     const auto used_at = static_cast<Steady>(pg_atomic_read_u64(&lease->used_at));
-    return steady_now() - used_at > idle_limit_us;
+    return steady_now() - used_at > idle_limit_us; // same with >=: a microsecond
 }
 
 // Leases that were granted one after the other come to be renewed on one connection.
 bool renewal_due(const Care& care, Steady now)
 {
     const int64_t wait_us = care.attempts.due - now;
-    return wait_us <= 0 ||
+    return wait_us <= 0 || // same with <: the next turn is at once
            (asking.coordinator.connection != nullptr && care.attempts.backoff_us == 0 &&
             renews_early(lease_settings.ttl_s * us_per_s, wait_us));
 }
@@ -63,7 +63,7 @@ bool renewal_due(const Care& care, Steady now)
 // worker all the time.
 bool backs_off(const Care& care, Steady now)
 {
-    return care.attempts.backoff_us != 0 && now < care.attempts.due;
+    return care.attempts.backoff_us != 0 && now < care.attempts.due; // same with <=: a microsecond
 }
 
 // One look at a lease. Returns when the next is due.
@@ -77,13 +77,14 @@ Steady attend(Lease* lease, Care& care)
             lease_forget(lease);
             return now + longest_sleep_us;
         }
-        if (now >= care.attempts.due) {
+        if (now >= care.attempts.due) { // same with >: the next turn is at once
             acquire(lease, care);
         }
+        // same with >: the next turn is at once
     } else if (wall_us() >= end_us || idle || begins_too_late(lease->start_us)) {
         const int64_t last_us = lease_close(lease);
         care.words = lease_words(lease); // nobody draws by that
-        if (wall_us() >= end_us) {
+        if (wall_us() >= end_us) {       // same with >: only the log
             ereport(LOG,
                     errmsg("the lease of %s ended at %s", nodes_text(lease->node, lease->nodes),
                            moment_text(end_us)),
@@ -122,6 +123,7 @@ void go_on()
     for (int i = 0; i < max_leases; i++) {
         const KeptLease& kept = lease_file_found(i);
         const Grant grant = grant_of(kept);
+        // same with >=: it ends at 0 then
         const bool held = kept.length_s > 0 && grant.end_us > wall_us();
         Lease* lease = held ? tenure_want(kept.wanted, kept.max_node, true) : nullptr;
         if (lease != nullptr && pg_atomic_read_u64(&lease->end_us) == 0) {
@@ -221,7 +223,7 @@ Steady attend_all()
     if (!was_connected && asking.coordinator.connection != nullptr) {
         next = attend_each(); // now that there is a connection, earlier ones may be renewed too
     }
-    if (next - steady_now() > linger_us) {
+    if (next - steady_now() > linger_us) { // same with >=: a microsecond
         coordinator_disconnect(asking.coordinator);
     }
     return next;

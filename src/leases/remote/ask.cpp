@@ -43,7 +43,7 @@ bool lost(Coordinator& c, Trouble why, const char* text)
 
 bool wait_for(Coordinator& c, bool to_read, bool to_write, Steady limit, bool settled)
 {
-    const Steady until = limit < c.stop ? limit : c.stop;
+    const Steady until = limit < c.stop ? limit : c.stop; // same with <=: the same moment
     switch (c.waiter->wait(PQsocket(c.connection), to_read, to_write, until, settled)) {
     case Ready::yes:
         return true;
@@ -66,7 +66,7 @@ bool await_result(Coordinator& c, Steady limit)
             return lost(c, Trouble::away, PQerrorMessage(c.connection));
         }
         if (unsent == 0 && PQisBusy(c.connection) == 0) {
-            return c.waiter->now() < limit ||
+            return c.waiter->now() < limit || // same with <=: a microsecond
                    lost(c, Trouble::away, "the coordinator did not answer in time");
         }
         if (!wait_for(c, true, unsent > 0, limit, true)) {
@@ -133,7 +133,7 @@ PGresult* ask(Coordinator& c, const char* sql, int count, const char* const* val
             break;
         }
         const ExecStatusType status = PQresultStatus(result);
-        good = results < max_results;
+        good = results < max_results; // same with <=: only a bound
         if (status == PGRES_SINGLE_TUPLE && row == nullptr) {
             row = result;
             continue;

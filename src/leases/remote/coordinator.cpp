@@ -131,6 +131,7 @@ bool connect_to(Coordinator& c, const Address& address, int64_t quiet_us)
     const Steady last = c.waiter->now() + most_quiet * quiet_us;
     if (!finish_connecting(c.connection, [&](bool reading) {
             const Steady limit = c.waiter->now() + quiet_us;
+            // same with <=: the same moment
             return wait_for(c, reading, !reading, limit < last ? limit : last, false);
         })) {
         return false;

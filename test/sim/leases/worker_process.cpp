@@ -17,7 +17,6 @@ extern "C" {
 
 void flakeid_lease_worker_main(Datum);
 }
-#undef vsnprintf
 
 #include <cstdarg>
 #include <cstdio>
@@ -166,15 +165,6 @@ void MemoryContextReset(MemoryContext)
 {
     my_used = 0;
     turn_ends();
-}
-
-int pg_snprintf(char* text, size_t size, const char* format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(text, size, format, arguments);
-    va_end(arguments);
-    return length;
 }
 
 bool RegisterDynamicBackgroundWorker(BackgroundWorker*, BackgroundWorkerHandle**)
