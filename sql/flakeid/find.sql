@@ -54,3 +54,40 @@ COMMENT ON OPERATOR <@ (int8, tstzrange) IS 'the id of flakeid.layout was stampe
 CREATE OPERATOR @> (LEFTARG = tstzrange, RIGHTARG = int8, FUNCTION = flake_range_contains, COMMUTATOR = <@,
     RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
 COMMENT ON OPERATOR @> (tstzrange, int8) IS 'the id of flakeid.layout was stamped in the range';
+
+-- Days, local times and several ranges: as tstzrange, by the zone of the session.
+
+CREATE FUNCTION flake_moments(during daterange) RETURNS tstzrange
+    AS 'MODULE_PATHNAME', 'flakeid_moments' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_moments(during tsrange) RETURNS tstzrange
+    AS 'MODULE_PATHNAME', 'flakeid_moments' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flake_moments(during tstzmultirange) RETURNS tstzrange
+    AS 'MODULE_PATHNAME', 'flakeid_multirange_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_moments(daterange) IS 'the range of moments that days are in the zone of the session';
+COMMENT ON FUNCTION flake_moments(tsrange) IS 'the range of moments that local times are in the zone of the session';
+COMMENT ON FUNCTION flake_moments(tstzmultirange) IS 'the range from the first moment to the last';
+
+CREATE FUNCTION flake_within(id int8, during daterange) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_within' LANGUAGE C STABLE STRICT PARALLEL SAFE SUPPORT flakeid.in_range_support;
+CREATE FUNCTION flake_within(id int8, during tsrange) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_within' LANGUAGE C STABLE STRICT PARALLEL SAFE SUPPORT flakeid.in_range_support;
+CREATE FUNCTION flake_within(id int8, during tstzmultirange) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_in_multirange' LANGUAGE C STABLE STRICT PARALLEL SAFE SUPPORT flakeid.in_range_support;
+CREATE FUNCTION flake_in_multirange(id int8, during tstzmultirange) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_in_multirange' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION flake_within(int8, daterange) IS 'implementation of <@ operator';
+COMMENT ON FUNCTION flake_within(int8, tsrange) IS 'implementation of <@ operator';
+COMMENT ON FUNCTION flake_within(int8, tstzmultirange) IS 'implementation of <@ operator';
+COMMENT ON FUNCTION flake_in_multirange(int8, tstzmultirange) IS 'implementation of <@ operator';
+
+CREATE OPERATOR <@ (LEFTARG = int8, RIGHTARG = daterange, FUNCTION = flake_within, RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = int8, RIGHTARG = tsrange, FUNCTION = flake_within, RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = int8, RIGHTARG = tstzmultirange, FUNCTION = flake_within, RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
+COMMENT ON OPERATOR <@ (int8, daterange) IS 'the id of flakeid.layout was stamped on these days, in the zone of the session';
+COMMENT ON OPERATOR <@ (int8, tsrange) IS 'the id of flakeid.layout was stamped in these local times, in the zone of the session';
+COMMENT ON OPERATOR <@ (int8, tstzmultirange) IS 'the id of flakeid.layout was stamped in one of the ranges';
+
+CREATE FUNCTION flake_bucket(stride interval, id int8, origin timestamptz DEFAULT '2001-01-01 00:00:00+00') RETURNS timestamptz
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN pg_catalog.date_bin(stride, flake_timestamp(id), origin);
+COMMENT ON FUNCTION flake_bucket(interval, int8, timestamptz) IS 'date_bin() of when an id was made, such as its hour; the origin is a Monday, midnight in UTC';

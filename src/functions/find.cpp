@@ -3,6 +3,7 @@
 #include "server/clock.hpp"
 #include "server/extension.hpp"
 #include "functions/right_to_look.hpp"
+#include "functions/moments.hpp"
 #include "functions/reader.hpp"
 
 extern "C" {
@@ -14,7 +15,7 @@ extern "C" {
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
 #include "access/stratnum.h"
-#include "utils/rangetypes.h"
+#include "utils/multirangetypes.h"
 #include "utils/typcache.h"
 }
 
@@ -193,6 +194,19 @@ bool plan_with_layout(PlannerInfo* root, Oid function)
     return true;
 }
 
+// Returns the comparisons, and where ranges leave gaps between them, the call that knows these.
+Node* with_filter(const FuncExpr* call, const List* filtered, Node* comparisons)
+{
+    if (filtered == nullptr) {
+        return comparisons;
+    }
+    const Oid filter =
+        function_beside(call->funcid, "flake_in_multirange", INT8OID, TSTZMULTIRANGEOID);
+    auto* gaps = makeFuncExpr(filter, BOOLOID, static_cast<List*>(copyObjectImpl(filtered)),
+                              InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+    return reinterpret_cast<Node*>(make_andclause(list_make2(comparisons, gaps)));
+}
+
 // The two comparisons; nullptr when an argument must not be evaluated twice, or costs too much. A
 // range that is the same for all rows may cost anything: an index evaluates it once a scan.
 Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
@@ -201,6 +215,14 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
     auto* range = static_cast<Node*>(lsecond(call->args));
     if (exprType(id) == TSTZRANGEOID) {
         std::swap(id, range);
+    }
+    // Of other ranges the moments, which follow from TimeZone.
+    const Oid given = exprType(range);
+    const List* filtered = nullptr;
+    if (given != TSTZRANGEOID) {
+        filtered = given == TSTZMULTIRANGEOID ? call->args : nullptr;
+        range = bound_call(root, function_beside(call->funcid, "flake_moments", given),
+                           TSTZRANGEOID, list_make1(range));
     }
     List* bounds = list_make1(range);
     if (list_length(call->args) == 3) {
@@ -217,7 +239,7 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
         const Reader reader = {settings.layout, settings.layout_text, 0, InvalidOid};
         const IdRange ids =
             ids_in_range(reader, DatumGetRangeTypeP(reinterpret_cast<Const*>(range)->constvalue));
-        return between(id, constant(ids.first), constant(ids.last));
+        return with_filter(call, filtered, between(id, constant(ids.first), constant(ids.last)));
     }
     const Oid layout = list_length(bounds) == 2 ? TEXTOID : InvalidOid;
     const Oid floor =
@@ -226,8 +248,9 @@ Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
     const Oid ceil =
         function_beside(call->funcid, sealed ? "flake_sealed_range_ceil" : "flake_range_ceil",
                         TSTZRANGEOID, layout);
-    return between(id, bound_call(root, floor, exprType(id), bounds),
-                   bound_call(root, ceil, exprType(id), bounds));
+    return with_filter(call, filtered,
+                       between(id, bound_call(root, floor, exprType(id), bounds),
+                               bound_call(root, ceil, exprType(id), bounds)));
 }
 
 bool contained(FunctionCallInfo fcinfo, int64_t id, RangeType* range)
@@ -278,6 +301,27 @@ FLAKEID_FUNCTION(flakeid_in_range)
 FLAKEID_FUNCTION(flakeid_range_contains)
 {
     return BoolGetDatum(contained(fcinfo, PG_GETARG_INT64(1), PG_GETARG_RANGE_P(0)));
+}
+
+// id <@ daterange and id <@ tsrange, where they are not rewritten.
+FLAKEID_FUNCTION(flakeid_within)
+{
+    return BoolGetDatum(contained(fcinfo, PG_GETARG_INT64(0), moments_of(PG_GETARG_RANGE_P(1))));
+}
+
+FLAKEID_FUNCTION(flakeid_in_multirange)
+{
+    const Reader& reader = any_reader_of(fcinfo, 2);
+    require_time_order(reader);
+    const auto raw = static_cast<uint64_t>(PG_GETARG_INT64(0));
+    int64_t us;
+    TimestampTz moment;
+    return BoolGetDatum(
+        !outside_layout(reader.layout, raw) &&
+        tick_start_us(reader.layout, split(reader.layout, raw).tick, &us) &&
+        to_timestamptz(us, &moment) &&
+        multirange_contains_elem_internal(lookup_type_cache(TSTZRANGEOID, TYPECACHE_RANGE_INFO),
+                                          PG_GETARG_MULTIRANGE_P(1), TimestampTzGetDatum(moment)));
 }
 
 FLAKEID_FUNCTION(flakeid_sealed_range_floor)

@@ -40,6 +40,7 @@ extern "C" {
 #include "utils/guc_tables.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/rangetypes.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -54,6 +55,11 @@ extern "C" {
         ereport(ERROR, __VA_ARGS__);                                                               \
         return dummy_value;                                                                        \
     } while (0)
+#endif
+
+// Ranges report soft errors since 16 (commit d9f7f5d32f).
+#if PG_VERSION_NUM < 160000
+#define make_range(type, lower, upper, empty, context) make_range(type, lower, upper, empty)
 #endif
 
 // Memory of settings: malloc'ed up to 15, guc_malloc'ed since 16 (commit 407b50f2d4).
