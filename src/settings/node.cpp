@@ -38,6 +38,12 @@ bool is_private(uint32_t address)
            address >> 16 == (192 << 8 | 168);
 }
 
+// Tells whether an address lies in 100.64.0.0/10 (RFC 6598), the network of pods of some providers.
+bool is_shared(uint32_t address)
+{
+    return address >> 22 == (100 << 2 | 1);
+}
+
 // Tells whether a name ends as those of a Deployment's pods, in -<hash>-<5 characters>: the last of
 // these is a digit by chance.
 bool is_of_deployment(const char* name)
@@ -114,8 +120,9 @@ const char* group_of_citus(uint32_t* group)
     return nullptr;
 }
 
-// The low bits of the host's first private IPv4 address, as Sonyflake takes them; false where there
-// is none. `mask` is the largest node of the layout.
+// The low bits of the host's first private IPv4 address, as Sonyflake takes them, or of its first
+// shared one where it has no private one; false where it has neither. `mask` is the largest node of
+// the layout.
 bool address_node(uint32_t mask, uint32_t* node)
 {
     ifaddrs* interfaces;
@@ -123,6 +130,7 @@ bool address_node(uint32_t mask, uint32_t* node)
         return false;
     }
     uint32_t found = 0;
+    uint32_t shared = 0;
     for (const ifaddrs* at = interfaces; at != nullptr && found == 0; at = at->ifa_next) {
         if (at->ifa_addr != nullptr && at->ifa_addr->sa_family == AF_INET &&
             (at->ifa_flags & IFF_UP) != 0) {
@@ -130,9 +138,11 @@ bool address_node(uint32_t mask, uint32_t* node)
             memcpy(&address, at->ifa_addr, sizeof address);
             const uint32_t value = ntohl(address.sin_addr.s_addr);
             found = is_private(value) ? value : 0;
+            shared = shared == 0 && is_shared(value) ? value : shared;
         }
     }
     freeifaddrs(interfaces);
+    found = found != 0 ? found : shared;
     *node = found & mask;
     return found != 0;
 }
@@ -338,7 +348,8 @@ NodeSpan configured_span(const Layout& layout)
     case NodeSource::ip:
         if (!address_node(layout.max_node, &span.first)) {
             span.problem = "flakeid.node is ip, which takes the low bits of an address in "
-                           "10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and this host has none.";
+                           "10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, or else in 100.64.0.0/10, "
+                           "and this host has none.";
         }
         break;
     }

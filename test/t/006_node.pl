@@ -127,13 +127,16 @@ like(refusal($node, "LOAD 'flakeid'; SET flakeid.node = '$_'"), qr/^22023: inval
   for 'hostname+', 'hostname+x', 'hostname+1x', 'hostname+1000000000', 'hostname-3', 'hostname32', 'hostname +3', 'ip+3', 'citus+3', 'auto+3', 'hostname+3+4';
 
 my $no_address = "55000: this host has no node number\n"
-  . "detail: flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and this host has none.\n"
+  . "detail: flakeid.node is ip, which takes the low bits of an address in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, or else in 100.64.0.0/10, and this host has none.\n"
   . 'hint: Set flakeid.node to a number.';
 my @addresses = (
 	[ '10.0.0.5', 5 ], [ '10.255.255.255', 65535 ], [ '192.168.7.9', 7 * 256 + 9 ], [ '172.16.3.4', 3 * 256 + 4 ], [ '172.31.3.4', 3 * 256 + 4 ],
 	[ '127.0.0.1 10.0.1.5', 256 + 5 ], [ 'none 10.0.0.6', 6 ], [ '10.0.0.7 192.168.0.8', 7 ], [ '-10.0.0.7 192.168.0.8', 8 ], [ '8.8.8.8 10.0.0.9', 9 ],
 	[ '', $no_address ], [ '127.0.0.1', $no_address ], [ '172.15.0.1 172.32.0.1 11.0.0.1 9.255.255.255 192.167.0.1 192.169.0.1', $no_address ],
-	[ '-10.0.0.7', $no_address ]);
+	[ '-10.0.0.7', $no_address ],
+	# shared address space, where there is no private address: before it and after it
+	[ '100.64.7.9', 7 * 256 + 9 ], [ '100.127.7.9', 7 * 256 + 9 ], [ '100.64.7.9 10.0.0.5', 5 ], [ '10.0.0.5 100.64.7.9', 5 ], [ '100.64.7.9 100.65.0.1', 7 * 256 + 9 ],
+	[ '8.8.8.8 -100.64.7.9 100.64.0.3', 3 ], [ '100.63.0.1 100.128.0.1', $no_address ]);
 is(node_of("db-1 $_->[0]", 'ip', 'sonyflake2'), $_->[1], "addresses $_->[0]") for @addresses;
 is(node_of('db-1 10.0.2.3', 'ip'), (2 * 256 + 3) % 1024, 'the low bits that the layout has');
 write_file($host, "db-12 10.0.0.5\n");
