@@ -39,6 +39,7 @@ SELECT node FROM flakeid.lease_acquire('alone', 'host a', '1 h', max_node => 0);
 SELECT flakeid.lease_realm_set('wide', nodes => 4096);
 SELECT count(DISTINCT node) > 10 AS anywhere, min(node) > 0 AS above_0, max(node) < 4096 AS inside
 FROM generate_series(1, 20) AS n, LATERAL flakeid.lease_acquire('wide', 'host ' || n, '10 s');
+SELECT reltuples >= 4096 AS planned_as_large FROM pg_class WHERE oid = 'flakeid.lease_node'::regclass;
 DELETE FROM flakeid.lease_realm WHERE realm = 'wide';
 \set VERBOSITY default
 -- No node twice, and none left.
@@ -233,6 +234,22 @@ EXCEPTION WHEN object_in_use THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, '\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00$', 'one form');
 END $$;
 SELECT flakeid.lease_revoke('day', 0);
+-- A last stamp that 64 bits do not hold in microseconds since 1970 lies outside the lease, as every other that does.
+SELECT flakeid.lease_realm_set('day', nodes => 2);
+SELECT token FROM flakeid.lease_acquire('day', 'host g', '60 s', 1) \gset
+DO $$
+DECLARE
+    last_stamp timestamptz;
+BEGIN
+    FOREACH last_stamp IN ARRAY ARRAY['294246-12-31', '294247-01-11', '294276-12-31', 'infinity'] LOOP
+        BEGIN
+            PERFORM flakeid.lease_release(token, last_stamp) FROM flakeid.lease_node WHERE realm = 'day' AND node = 1;
+        EXCEPTION WHEN datetime_field_overflow THEN
+            RAISE WARNING '% lies outside', last_stamp;
+        END;
+    END LOOP;
+END $$;
+SELECT flakeid.lease_renew(:'token', '60 s', '294276-12-31') > clock_timestamp() AS renewed;
 DELETE FROM flakeid.lease_realm WHERE realm = 'day';
 SET timezone = 'UTC';
 SET datestyle = 'ISO';

@@ -22,7 +22,8 @@ CREATE TABLE flakeid.lease_realm (
     max_ttl_s int4 NOT NULL DEFAULT 120,
     max_skew_s int4 NOT NULL DEFAULT 10,
     id uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
-    further_names text[] NOT NULL DEFAULT '{}'
+    further_names text[] NOT NULL DEFAULT '{}',
+    role_leases int4 NOT NULL DEFAULT 0 -- that a role may hold at once; 0: any number
 ) USING heap;
 COMMENT ON TABLE flakeid.lease_realm IS 'settings of realms, see flakeid.lease_realm_set()';
 
@@ -96,6 +97,10 @@ BEGIN
         GROUP BY i) AS leased USING (node)
     WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.node = fresh.node)
     ON CONFLICT (realm, node) DO NOTHING;
+    -- Without the number of rows, the first questions of a large realm would be planned as of a small one.
+    IF FOUND THEN
+        ANALYZE flakeid.lease_node;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_divide(text) IS 'internal: makes the rows of the ranges of a realm, and no others';
@@ -110,8 +115,8 @@ BEGIN
     IF TG_OP = 'INSERT' AND NOT has_table_privilege(TG_RELID, 'UPDATE') THEN
         RAISE WARNING USING
             MESSAGE = format('realm "%s" of the dump is left out', NEW.realm),
-            HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'', %L, %s, %s);',
-                          NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s, NEW.id, NEW.first_node, NEW.lease_nodes);
+            HINT = format('SELECT flakeid.lease_realm_set(%L, %s, ''%s s'', ''%s s'', %L, %s, %s, %s);',
+                          NEW.realm, NEW.nodes, NEW.max_ttl_s, NEW.max_skew_s, NEW.id, NEW.first_node, NEW.lease_nodes, NEW.role_leases);
         RETURN NULL;
     END IF;
     -- Some restore a dump in the role of a replica; it holds the settings of realms alone. What a trigger
@@ -121,11 +126,20 @@ BEGIN
                 AND EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) AS a WHERE a.backend_type = 'client backend')) THEN
         RETURN NULL;
     END IF;
+    -- The leases stand under the name.
+    IF TG_OP = 'UPDATE' AND TG_TABLE_NAME = 'lease_realm' THEN
+        IF NEW.realm <> OLD.realm THEN
+            RAISE object_not_in_prerequisite_state USING
+                MESSAGE = format('realm "%s" keeps its name', OLD.realm),
+                DETAIL = 'Under another one its leases would be forgotten, and its nodes handed out a second time.',
+                HINT = format('Give it a further one: SELECT flakeid.lease_realm_add_name(%L, %L);', OLD.realm, NEW.realm);
+        END IF;
+    END IF;
     -- A dump brings the realm that each coordinator has from the start.
     IF TG_OP = 'INSERT' AND TG_TABLE_NAME = 'lease_realm' THEN
         UPDATE flakeid.lease_realm AS r
         SET first_node = NEW.first_node, nodes = NEW.nodes, lease_nodes = NEW.lease_nodes, max_ttl_s = NEW.max_ttl_s,
-            max_skew_s = NEW.max_skew_s, id = NEW.id, further_names = NEW.further_names
+            max_skew_s = NEW.max_skew_s, id = NEW.id, further_names = NEW.further_names, role_leases = NEW.role_leases
         WHERE r.realm = NEW.realm;
         IF FOUND THEN
             RETURN NULL;
@@ -157,10 +171,15 @@ CREATE FUNCTION flakeid.lease_realm_changed() RETURNS trigger
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.lease_divide(NEW.realm);
+    -- Whoever knows the realm by this id may hold leases of another coordinator.
+    IF TG_OP = 'UPDATE' AND NEW.id IS DISTINCT FROM OLD.id THEN
+        PERFORM flakeid.lease_clock(NEW.max_ttl_s::int8 + NEW.max_skew_s);
+        PERFORM flakeid.lease_rest(true);
+    END IF;
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_realm_changed() IS 'internal: divides the nodes of a realm anew';
+COMMENT ON FUNCTION flakeid.lease_realm_changed() IS 'internal: divides the nodes of a realm anew, and begins a rest where it takes over the id of another one';
 
 CREATE TRIGGER divide AFTER INSERT OR UPDATE ON flakeid.lease_realm FOR EACH ROW EXECUTE FUNCTION flakeid.lease_realm_changed();
 
@@ -220,7 +239,7 @@ COMMENT ON FUNCTION flakeid.lease_repair_clock() IS
 
 CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT realm text, OUT now timestamptz,
         OUT first_node int4, OUT nodes int4, OUT lease_nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
-        OUT rest_until timestamptz, OUT id uuid, OUT generation int8, OUT place int8)
+        OUT role_leases int4, OUT rest_until timestamptz, OUT id uuid, OUT generation int8, OUT place int8)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('session_replication_role') = 'replica' THEN
@@ -233,8 +252,8 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    SELECT r.realm, r.first_node, r.nodes, r.lease_nodes, r.max_ttl_s, r.max_skew_s, r.id
-    INTO realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s, id
+    SELECT r.realm, r.first_node, r.nodes, r.lease_nodes, r.max_ttl_s, r.max_skew_s, r.role_leases, r.id
+    INTO realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s, role_leases, id
     FROM flakeid.lease_realm AS r WHERE r.realm = of_realm OR of_realm = ANY (r.further_names);
     IF NOT FOUND THEN
         RAISE invalid_parameter_value USING
@@ -327,6 +346,61 @@ $$;
 COMMENT ON FUNCTION flakeid.lease_lock(text, int4, uuid) IS
     'internal: locks a node, and returns from when it is free; NULL: there is no such node, or its last lease has another token. It never waits';
 
+CREATE FUNCTION flakeid.lease_lock_role() RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_lease_lock_role' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_lock_role() IS
+    'internal: true: until its end, no other transaction of this database has the lock of the session''s role. It never waits';
+
+CREATE FUNCTION flakeid.lease_check_quota(of_realm text, now timestamptz, role_leases int4) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    held int8;
+BEGIN
+    -- What others of the role took is counted when they have ended, and they have.
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('a quota of leases is not kept at isolation level %s', upper(current_setting('transaction_isolation'))),
+            HINT = 'BEGIN ISOLATION LEVEL READ COMMITTED;';
+    END IF;
+    IF NOT flakeid.lease_lock_role() THEN
+        RAISE lock_not_available USING
+            MESSAGE = format('another transaction of role "%s" is taking a lease', session_user),
+            HINT = 'Ask again when it has ended.';
+    END IF;
+    SELECT count(*) INTO held FROM flakeid.lease_node AS n JOIN flakeid.lease_history AS h USING (token)
+    WHERE n.realm = of_realm AND n.free_from > lease_check_quota.now AND h.role = session_user AND h.released_at IS NULL;
+    IF held >= role_leases THEN
+        RAISE configuration_limit_exceeded USING
+            MESSAGE = format('role "%s" holds %s leases of realm "%s"', session_user, held, of_realm),
+            DETAIL = format('A role may hold %s of them at once.', role_leases),
+            HINT = 'Give some back, or let a superuser raise role_leases with flakeid.lease_realm_set().';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_check_quota(text, timestamptz, int4) IS 'internal: refuses a role that holds as many leases as it may';
+
+CREATE FUNCTION flakeid.lease_tell_room(of_realm text, now timestamptz, leases int4) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    tenth CONSTANT int4 := leases / 10;
+    room int4;
+BEGIN
+    -- In a large realm one of many looks, so that looking costs each of them as little as in a small one.
+    IF random() * leases >= 1024 THEN
+        RETURN;
+    END IF;
+    SELECT count(*) INTO room
+    FROM (SELECT FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.free_from <= lease_tell_room.now LIMIT tenth + 1) AS free;
+    IF room <= tenth THEN
+        RAISE LOG USING
+            MESSAGE = format('nine tenths of the leases of realm "%s" are taken', of_realm),
+            DETAIL = format('Of %s, %s are free.', leases, room),
+            HINT = 'View flakeid.leases shows who holds them; flakeid.lease_realm_set() adds nodes, or sets how many leases a role may hold (role_leases).';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.lease_tell_room(text, timestamptz, int4) IS 'internal: tells the log that a realm is nearly full';
+
 -- What servers and programs call
 
 CREATE FUNCTION flakeid.lease_coordinator(version int4, INOUT realm text,
@@ -405,6 +479,9 @@ BEGIN
     END IF;
     SELECT * INTO r FROM flakeid.lease_decide_range(
         b.rest_until, b.first_node, b.nodes, b.lease_nodes, wanted, lease_acquire.max_node, random(), b.realm);
+    IF b.role_leases > 0 THEN
+        PERFORM flakeid.lease_check_quota(b.realm, b.now, b.role_leases);
+    END IF;
     IF wanted IS NOT NULL THEN
         SELECT n.free_from INTO free FROM flakeid.lease_node AS n WHERE n.realm = b.realm AND n.node = wanted;
         IF free <= b.now THEN
@@ -464,6 +541,7 @@ BEGIN
         SELECT i.token FROM flakeid.lease_history AS i
         WHERE i.realm = b.realm AND i.node = found_node AND i.token <> lease_acquire.token
         ORDER BY i.lease_start DESC, i.acquired_at DESC OFFSET 31);
+    PERFORM flakeid.lease_tell_room(b.realm, b.now, b.nodes / b.lease_nodes);
 END
 $$;
 COMMENT ON FUNCTION flakeid.lease_acquire(text, text, interval, int4, int4, uuid) IS
@@ -541,18 +619,18 @@ COMMENT ON FUNCTION flakeid.lease_release(uuid, timestamptz) IS
 
 CREATE FUNCTION flakeid.lease_realm_set(realm text, nodes int4 DEFAULT NULL,
         max_ttl interval DEFAULT NULL, max_skew interval DEFAULT NULL, id uuid DEFAULT NULL,
-        first_node int4 DEFAULT NULL, lease_nodes int4 DEFAULT NULL) RETURNS void
+        first_node int4 DEFAULT NULL, lease_nodes int4 DEFAULT NULL, role_leases int4 DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     ttl_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_ttl));
     skew_s CONSTANT numeric := ceil(extract(epoch FROM lease_realm_set.max_skew));
 BEGIN
-    IF realm IS NULL OR realm = '' OR first_node < 0 OR nodes < 1 OR lease_nodes < 1
+    IF realm IS NULL OR realm = '' OR first_node < 0 OR nodes < 1 OR lease_nodes < 1 OR role_leases < 0
        OR ttl_s NOT BETWEEN 3 /* min_lease_ttl_s */ AND 86400 /* max_lease_ttl_s */ OR skew_s NOT BETWEEN 0 AND 86400 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = 'settings of a realm out of range',
-            DETAIL = 'A realm has a name, 1 node or more from node 0 or a later one on, 1 node or more in a lease, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
+            DETAIL = 'A realm has a name, 1 node or more from node 0 or a later one on, 1 node or more in a lease, 0 leases of a role or more, max_ttl from 3 s to 1 day and max_skew from 0 to 1 day.';
     END IF;
     UPDATE flakeid.lease_realm AS r
     SET first_node = coalesce(lease_realm_set.first_node, r.first_node),
@@ -560,17 +638,22 @@ BEGIN
         lease_nodes = coalesce(lease_realm_set.lease_nodes, r.lease_nodes),
         max_ttl_s = coalesce(ttl_s, r.max_ttl_s),
         max_skew_s = coalesce(skew_s, r.max_skew_s),
-        id = coalesce(lease_realm_set.id, r.id)
+        id = coalesce(lease_realm_set.id, r.id),
+        role_leases = coalesce(lease_realm_set.role_leases, r.role_leases)
     WHERE r.realm = lease_realm_set.realm OR lease_realm_set.realm = ANY (r.further_names);
     IF NOT FOUND THEN
-        INSERT INTO flakeid.lease_realm (realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s, id)
+        INSERT INTO flakeid.lease_realm (realm, first_node, nodes, lease_nodes, max_ttl_s, max_skew_s, id, role_leases)
         VALUES (lease_realm_set.realm, coalesce(lease_realm_set.first_node, 0), coalesce(lease_realm_set.nodes, 1024),
-                coalesce(lease_realm_set.lease_nodes, 1), coalesce(ttl_s, 120), coalesce(skew_s, 10), coalesce(lease_realm_set.id, gen_random_uuid()));
+                coalesce(lease_realm_set.lease_nodes, 1), coalesce(ttl_s, 120), coalesce(skew_s, 10), coalesce(lease_realm_set.id, gen_random_uuid()),
+                coalesce(lease_realm_set.role_leases, 0));
+        IF lease_realm_set.id IS NOT NULL THEN
+            PERFORM flakeid.lease_begin_rest();
+        END IF;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval, uuid, int4, int4) IS
-    'makes a realm, or changes those of its settings that are named: how many nodes, from first_node on, lease_nodes of them in each lease, and at most 4194304 leases; max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 0, 1, 2 min, 10 s; id, by which servers know it, where a coordinator is made anew';
+COMMENT ON FUNCTION flakeid.lease_realm_set(text, int4, interval, interval, uuid, int4, int4, int4) IS
+    'makes a realm, or changes those of its settings that are named: how many nodes, from first_node on, lease_nodes of them in each lease, and at most 4194304 leases; max_ttl from 3 s to 1 day, max_skew from 0 to 1 day; the default is 1024, 0, 1, 2 min, 10 s; id, by which servers know it, where a coordinator is made anew, which then rests; role_leases, how many a role may hold at once, 0 for any number';
 
 CREATE FUNCTION flakeid.lease_realm_add_name(realm text, name text) RETURNS void
     LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -676,3 +759,6 @@ BEGIN
     END IF;
 END
 $$;
+
+-- A standby or a copy that was made before the first lease is that of a coordinator too, and rests.
+SELECT flakeid.lease_clock(0);

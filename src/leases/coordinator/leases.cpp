@@ -8,6 +8,8 @@
 #include "server/messages.hpp"
 
 extern "C" {
+#include "catalog/pg_authid.h"
+#include "storage/lock.h"
 #include "utils/fmgrprotos.h"
 #include "utils/uuid.h"
 }
@@ -161,6 +163,16 @@ FLAKEID_FUNCTION(flakeid_lease_check_generation)
         throw_not_believed(standing, text_to_cstring(PG_GETARG_TEXT_PP(7)), known, here);
     }
     PG_RETURN_VOID();
+}
+
+// A lock that nothing else of a database takes, so that nobody but the role's own sessions is in
+// its way.
+FLAKEID_FUNCTION(flakeid_lease_lock_role)
+{
+    (void)fcinfo;
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, AuthIdRelationId, GetSessionUserId(), 0);
+    PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL);
 }
 
 FLAKEID_FUNCTION(flakeid_lease_rest)
