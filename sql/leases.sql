@@ -114,10 +114,10 @@ SELECT flakeid.lease_acquire('shop', 'me', '1 s', max_node => -1);
 -- Which coordinator it is, as servers ask: a realm by its id, and whoever began last.
 \set VERBOSITY default
 SELECT flakeid.lease_realm_set('known', id => '6f9619ff-8b86-d011-b42d-00cf4fc964ff');
-SELECT realm, realm_id, generation, place, generation > 0 AS began FROM flakeid.lease_coordinator(1, 'known') \gset
+SELECT realm, realm_id, term, place, term > 0 AS began FROM flakeid.lease_coordinator(1, 'known') \gset
 SELECT :'realm' AS realm, :'realm_id' AS realm_id, :'began' AS began;
-SELECT generation = :generation AS same FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :generation, :place);
-SELECT generation = :generation AS later FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :generation - 1, 1);
+SELECT term = :term AS same FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :term, :place);
+SELECT term = :term AS later FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :term - 1, 1);
 DO $$
 BEGIN
     PERFORM flakeid.lease_coordinator(1, 'known', '6f9619ff-8b86-d011-b42d-00cf4fc964ff', 9000000000000000, 1);
@@ -126,7 +126,7 @@ EXCEPTION WHEN sqlserver_rejected_establishment_of_sqlconnection THEN
 END $$;
 DO $$
 BEGIN
-    PERFORM flakeid.lease_coordinator(1, 'known', c.realm_id, c.generation, c.place + 1) FROM flakeid.lease_coordinator(1, 'known') AS c;
+    PERFORM flakeid.lease_coordinator(1, 'known', c.realm_id, c.term, c.place + 1) FROM flakeid.lease_coordinator(1, 'known') AS c;
 EXCEPTION WHEN sqlserver_rejected_establishment_of_sqlconnection THEN
     RAISE WARNING '%', SQLERRM;
 END $$;
@@ -134,9 +134,9 @@ SELECT flakeid.lease_coordinator(1, 'known', '00000000-0000-4000-8000-0000000000
 -- A version of the wire that is not known is refused, and the error says which side to update.
 SELECT flakeid.lease_coordinator(0, 'known');
 SELECT flakeid.lease_coordinator(2, 'known');
--- Whatever begins a rest begins a generation.
+-- Whatever begins a rest begins a term.
 SELECT flakeid.lease_begin_rest();
-SELECT generation > :generation AS later, place = :place AS same FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :generation, :place);
+SELECT term > :term AS later, place = :place AS same FROM flakeid.lease_coordinator(1, 'known', :'realm_id', :term, :place);
 SELECT flakeid.lease_end_rest();
 -- A further name leads to the same realm.
 SELECT flakeid.lease_realm_add_name('known', 'named');

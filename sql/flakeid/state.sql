@@ -3,9 +3,9 @@
 -- It outlives everything (src/durable/durable.hpp): one row, which the library alone changes.
 
 CREATE FUNCTION flakeid.state_now(OUT format int8,
-        OUT plain_horizon int8, OUT back_horizon int8, OUT latest int8, OUT not_before int8, OUT reach int8, OUT nodes int8,
-        OUT timeline int8, OUT life int8, OUT given int8,
-        OUT lease_clock int8, OUT lease_rest int8, OUT lease_origin int8, OUT lease_hold int8, OUT lease_generation int8, OUT lost int8,
+        OUT plain_horizon int8, OUT back_horizon int8, OUT latest int8, OUT not_before int8, OUT most_ahead int8, OUT nodes int8,
+        OUT timeline int8, OUT incarnation int8, OUT assigned int8,
+        OUT lease_clock int8, OUT lease_rest int8, OUT lease_origin int8, OUT lease_hold int8, OUT lease_term int8, OUT lost int8,
         OUT keys_0 int8, OUT keys_1 int8, OUT keys_2 int8, OUT keys_3 int8,
         OUT keys_4 int8, OUT keys_5 int8, OUT keys_6 int8, OUT keys_7 int8,
         OUT check_value int8)

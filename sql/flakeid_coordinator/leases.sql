@@ -217,15 +217,15 @@ COMMENT ON COLUMN flakeid.leases.renewals IS 'how many';
 COMMENT ON COLUMN flakeid.leases.released_at IS 'when it was given back; NULL where it was not';
 COMMENT ON COLUMN flakeid.leases.last_stamp IS 'moment of the last id, as the holder said when it released';
 
-CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz, OUT generation int8, OUT place int8)
+CREATE FUNCTION flakeid.lease_clock(hold int8, OUT now timestamptz, OUT rest_until timestamptz, OUT term int8, OUT place int8)
     AS 'MODULE_PATHNAME', 'flakeid_lease_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.lease_clock(int8) IS
     'internal: clock of leases that count for at most so many seconds; it never goes back and is held to flakeid.max_leap; until when nothing is handed out; since when this coordinator hands out leases, and where';
 
-CREATE FUNCTION flakeid.lease_check_generation(version int4, known_realm uuid, known_generation int8, known_place int8,
-        realm_id uuid, generation int8, place int8, realm text) RETURNS void
-    AS 'MODULE_PATHNAME', 'flakeid_lease_check_generation' LANGUAGE C STABLE PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.lease_check_generation(int4, uuid, int8, int8, uuid, int8, int8, text) IS
+CREATE FUNCTION flakeid.lease_check_term(version int4, known_realm uuid, known_term int8, known_place int8,
+        realm_id uuid, term int8, place int8, realm text) RETURNS void
+    AS 'MODULE_PATHNAME', 'flakeid_lease_check_term' LANGUAGE C STABLE PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.lease_check_term(int4, uuid, int8, int8, uuid, int8, int8, text) IS
     'internal: an error where a server knows another realm or a later coordinator, or asks in a version that is not known';
 
 CREATE FUNCTION flakeid.lease_rest(begins bool) RETURNS void
@@ -239,7 +239,7 @@ COMMENT ON FUNCTION flakeid.lease_repair_clock() IS
 
 CREATE FUNCTION flakeid.lease_begin(of_realm text, OUT realm text, OUT now timestamptz,
         OUT first_node int4, OUT nodes int4, OUT lease_nodes int4, OUT max_ttl_s int4, OUT max_skew_s int4,
-        OUT role_leases int4, OUT rest_until timestamptz, OUT id uuid, OUT generation int8, OUT place int8)
+        OUT role_leases int4, OUT rest_until timestamptz, OUT id uuid, OUT term int8, OUT place int8)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('session_replication_role') = 'replica' THEN
@@ -261,7 +261,7 @@ BEGIN
             HINT = 'Make it with flakeid.lease_realm_set(), or use the realm "default".';
     END IF;
 
-    SELECT c.now, c.rest_until, c.generation, c.place INTO now, rest_until, generation, place
+    SELECT c.now, c.rest_until, c.term, c.place INTO now, rest_until, term, place
     FROM flakeid.lease_clock(max_ttl_s::int8 + max_skew_s) AS c;
 END
 $$;
@@ -404,18 +404,18 @@ COMMENT ON FUNCTION flakeid.lease_tell_room(text, timestamptz, int4) IS 'interna
 -- What servers and programs call
 
 CREATE FUNCTION flakeid.lease_coordinator(version int4, INOUT realm text,
-        known_realm uuid DEFAULT NULL, known_generation int8 DEFAULT NULL, known_place int8 DEFAULT NULL,
-        OUT realm_id uuid, OUT generation int8, OUT place int8)
+        known_realm uuid DEFAULT NULL, known_term int8 DEFAULT NULL, known_place int8 DEFAULT NULL,
+        OUT realm_id uuid, OUT term int8, OUT place int8)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
 DECLARE
     b record;
 BEGIN
     SELECT * INTO b FROM flakeid.lease_begin(lease_coordinator.realm);
-    PERFORM flakeid.lease_check_generation(version, known_realm, known_generation, known_place, b.id, b.generation, b.place, b.realm);
+    PERFORM flakeid.lease_check_term(version, known_realm, known_term, known_place, b.id, b.term, b.place, b.realm);
     realm := b.realm;
     realm_id := b.id;
-    generation := b.generation;
+    term := b.term;
     place := b.place;
 END
 $$;

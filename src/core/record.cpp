@@ -38,27 +38,27 @@ void seal_record(Record* record, const FileFacts& facts)
 
 bool is_sealed(const Record& record)
 {
-    return record.head.era != 0 && record.check == hash_of(record);
+    return record.head.fence != 0 && record.check == hash_of(record);
 }
 
-uint64_t era_of_records(const Record (&records)[record_count])
+uint64_t fence_of_records(const Record (&records)[record_count])
 {
-    uint64_t era = 0;
+    uint64_t fence = 0;
     for (const Record& record : records) {
-        era = is_sealed(record) ? std::max(era, record.head.era) : era;
+        fence = is_sealed(record) ? std::max(fence, record.head.fence) : fence;
     }
-    return era;
+    return fence;
 }
 
 bool own_records(const Record (&records)[record_count], const FileFacts& facts)
 {
-    const uint64_t era = era_of_records(records);
+    const uint64_t fence = fence_of_records(records);
     bool dated = false;
     for (const Record& record : records) {
         if (!is_sealed(record)) {
             return false;
         }
-        if (record.head.era == era) {
+        if (record.head.fence == fence) {
             if (record.head.file_number != facts.number ||
                 record.head.file_born_ns != facts.born_ns) {
                 return false;

@@ -32,7 +32,7 @@ struct FileFacts {
 
 struct RecordHead {
     uint64_t format; // of the body
-    uint64_t era;    // records of earlier eras count for nothing
+    uint64_t fence;  // a record of a smaller one counts for nothing
     uint64_t file_number;
     int64_t file_born_ns;
     int64_t written_ns;
@@ -52,8 +52,8 @@ void seal_record(Record* record, const FileFacts& facts);
 
 bool is_sealed(const Record& record);
 
-// Returns the largest era of those that are whole; 0: none is.
-uint64_t era_of_records(const Record (&records)[record_count]);
+// Returns the largest fence of those that are whole; 0: none is.
+uint64_t fence_of_records(const Record (&records)[record_count]);
 
 // Tells whether the file is the very one that its records were written to, and holds the last of
 // them. Where it is not, its records may be of an earlier time, or of another server.

@@ -13,7 +13,7 @@ Stamped merged(const Stamped& a, const Stamped& b)
     both.latest_us = std::max(a.latest_us, b.latest_us);
     // same with min: it lies before the plain stamp
     both.least_us = std::max(a.least_us, b.least_us);
-    both.reach_us = std::max(a.reach_us, b.reach_us);
+    both.most_ahead_us = std::max(a.most_ahead_us, b.most_ahead_us);
     both.nodes |= b.nodes;
     return both;
 }
@@ -24,16 +24,16 @@ void take_stamp(Stamped* stamped, int kind, Stamp stamp)
     stamped->latest_us = std::max(stamped->latest_us, stamp_us(stamp));
 }
 
-Floors floors_at_start(const Stamped& kept, int64_t apart_us)
+Floors floors_at_start(const Stamped& stamped, int64_t lost_until_us)
 {
-    const Stamp plain = stamp_of_number(kept.stamp[plain_horizon]);
-    const Stamp back = stamp_of_number(kept.stamp[back_horizon]);
-    // same with second min: kept is past both
-    int64_t latest_us = std::max(kept.latest_us, std::max(stamp_us(plain), stamp_us(back)));
-    Floors floors{{no_stamp, back}, std::max(kept.least_us, stamp_us(plain))};
-    if (apart_us != 0) {
+    const Stamp plain = stamp_of_number(stamped.stamp[plain_horizon]);
+    const Stamp back = stamp_of_number(stamped.stamp[back_horizon]);
+    // same with second min: stamped.latest_us is past both
+    int64_t latest_us = std::max(stamped.latest_us, std::max(stamp_us(plain), stamp_us(back)));
+    Floors floors{{no_stamp, back}, std::max(stamped.least_us, stamp_us(plain))};
+    if (lost_until_us != 0) {
         const int64_t missed = latest_us + extension_us + max_generated_tick_us;
-        latest_us = std::max(apart_us, latest_us == 0 ? 0 : missed);
+        latest_us = std::max(lost_until_us, latest_us == 0 ? 0 : missed);
         floors.stamp[back_horizon] = stamp_of(stamp_back(back), latest_us);
         floors.least_us = latest_us;
     }
@@ -52,14 +52,14 @@ Floors later(const Floors& a, const Floors& b)
             std::max(a.least_us, b.least_us)}; // same with min: the first extension takes it too
 }
 
-Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us)
+Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t head_start_until_us)
 {
-    const int64_t furthest = std::max(now_us + max_ahead_us, spared_until_us);
+    const int64_t furthest = std::max(now_us + max_ahead_us, head_start_until_us);
     const int64_t us = std::min(stamp_us(needed) + extension_us, furthest);
     return std::max(needed, stamp_of(stamp_back(needed), us));
 }
 
-int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us)
+int64_t file_target_us(int64_t us, int64_t now_us, int64_t max_ahead_us)
 {
     // same with min: another database waits a second
     return std::max(us, std::min(us + extension_interval_us, now_us + max_ahead_us));

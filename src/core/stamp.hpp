@@ -71,18 +71,18 @@ constexpr int64_t longest_wait_us(int64_t max_ahead_us)
 constexpr int64_t extension_interval_us = us_per_s;
 
 // What the horizon leaves to those who draw one id at a time, until it can be extended again.
-constexpr int64_t spared_us = extension_interval_us / 2;
+constexpr int64_t headroom_us = extension_interval_us / 2;
 
-// What tells one life of a data directory from another: a promotion changes the timeline, a copy
-// gets another life.
+// What tells one incarnation of a data directory from another: a promotion changes the timeline, a
+// copy gets another incarnation.
 struct Origin {
     int64_t timeline;
-    int64_t life;
+    int64_t incarnation;
 };
 
 inline bool same_origin(const Origin& a, const Origin& b)
 {
-    return a.timeline == b.timeline && a.life == b.life;
+    return a.timeline == b.timeline && a.incarnation == b.incarnation;
 }
 
 // What is remembered of what was stamped: of one database in its row, of all in the server's file.
@@ -90,7 +90,7 @@ struct Stamped {
     int64_t stamp[horizon_kinds]; // stamp_number(): no id was ever stamped after it
     int64_t latest_us;            // nor after this moment, whatever its back count
     int64_t least_us;             // no back count may be used for moments before it
-    int64_t reach_us;             // how far ahead of the clock sessions may stamp
+    int64_t most_ahead_us;        // how far ahead of the clock sessions may stamp
     int64_t nodes;                // bit n: node n modulo 64 may have made ids
 };
 
@@ -105,8 +105,8 @@ constexpr uint64_t bit_of_node(uint32_t node)
     return UINT64_C(1) << (node & 63);
 }
 
-// The default of flakeid.max_ahead, which a server had at least whose reach is unknown.
-constexpr int64_t least_reach_us = 5 * us_per_s;
+// The default of flakeid.max_ahead: a lost server stamped as far ahead of the clock at least.
+constexpr int64_t assumed_ahead_us = 5 * us_per_s;
 
 // How far the clock of a copy or a promoted standby may be behind that of the server which it
 // follows.
@@ -114,15 +114,15 @@ constexpr int64_t allowed_behind_us = 3 * us_per_s;
 
 // Returns the moment past which a lost server cannot have stamped, when another one takes its place
 // at the moment `now_us`.
-constexpr int64_t apart_us(int64_t now_us, int64_t reach_us)
+constexpr int64_t takeover_us(int64_t now_us, int64_t most_ahead_us)
 {
-    return now_us + std::max(reach_us, least_reach_us) + allowed_behind_us;
+    return now_us + std::max(most_ahead_us, assumed_ahead_us) + allowed_behind_us;
 }
 
 // Returns the stamp, but no further ahead of the clock than ids are stamped. Whoever takes a lost
-// server's place begins past apart_us() and so past the result, however far that server's horizon
-// reached.
-constexpr Stamp within_reach(Stamp stamp, int64_t now_us, int64_t max_ahead_us)
+// server's place begins past takeover_us() and so past the result, however far that server's
+// horizon reached.
+constexpr Stamp within_most_ahead(Stamp stamp, int64_t now_us, int64_t max_ahead_us)
 {
     return std::min(stamp, stamp_of(stamp_back(stamp), now_us + max_ahead_us));
 }
@@ -134,26 +134,27 @@ struct Floors {
     int64_t least_us;
 };
 
-// Returns where ids begin. `apart_us`: 0 when the server goes on that wrote `kept`; otherwise the
-// moment past which the lost one cannot have stamped.
+// Returns where ids begin. `lost_until_us`: 0 when the server goes on that wrote `stamped`;
+// otherwise the moment past which the lost one cannot have stamped.
 //
 // Any layout may have become another one since, so each kind begins past the moments of the other.
 // Whoever goes on elsewhere may have missed one extension, and any back count that was used since:
 // ids begin past one extension and a tick, or, when the last one was long ago, past whatever was
-// within reach of the lost server's clock.
-Floors floors_at_start(const Stamped& kept, int64_t apart_us);
+// as far ahead of the lost server's clock as it stamped.
+Floors floors_at_start(const Stamped& stamped, int64_t lost_until_us);
 
 // Returns the later of each.
 Floors later(const Floors& a, const Floors& b);
 
 // Returns how far the horizon is to be extended for an id of stamp `needed`. Where ids begin past
-// what a lost server may have stamped, the horizon may be extended to `spared_until_us` at once, so
-// that they do not stop again after the first tick.
-Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us, int64_t spared_until_us = 0);
+// what a lost server may have stamped, the horizon may be extended to `head_start_until_us` at
+// once, so that they do not stop again after the first tick.
+Stamp wanted_stamp(Stamp needed, int64_t now_us, int64_t max_ahead_us,
+                   int64_t head_start_until_us = 0);
 
 // Returns the moment that the horizon of the server reaches when that of a database is extended to
 // the moment `us`: a later one, so that other databases and the next extension find it there.
-int64_t server_reach_us(int64_t us, int64_t now_us, int64_t max_ahead_us);
+int64_t file_target_us(int64_t us, int64_t now_us, int64_t max_ahead_us);
 
 struct Extension {
     Stamp stamp;     // to be written; the one that stands there when nothing is

@@ -30,13 +30,14 @@ struct Durable {
     int64_t format;
     Stamped stamped;        // of this database
     Origin origin;          // of the server that wrote it
-    int64_t given;          // what was once set (given.hpp)
+    int64_t assigned;       // what node and coordinator were set (assigned.hpp)
     int64_t lease_clock_us; // how far the clock of leases was at least; it is written once a second
     int64_t lease_rest_us;  // since when nothing is handed out; 0: it is
-    int64_t lease_origin;   // hash of the server, its life and the database; 0: none handed out
-    int64_t lease_hold_s;   // the longest that a lease may have counted, ever
-    int64_t lease_generation; // number of the last one that began (leases/rules/generation.hpp)
-    int64_t lost;             // not 0: nobody knows the stamps
+    int64_t
+        lease_origin; // hash of the server, its incarnation and the database; 0: none handed out
+    int64_t lease_hold_s; // the longest that a lease may have counted, ever
+    int64_t lease_term;   // number of the last one that began (leases/rules/term.hpp)
+    int64_t lost;         // not 0: nobody knows the stamps
     int64_t key_fingerprints[key_fingerprint_cells]; // of the keys of sealed ids (fingerprints.hpp)
     int64_t check;                                   // hash of all of these
 };

@@ -125,7 +125,7 @@ void prepare_sealing()
     if (expanded_secret.compared) {
         compare_and_remember();
     }
-    expanded_secret.sealing_generation = settings.generation;
+    expanded_secret.sealing_version = settings.version;
     expanded_secret.read_at = PgReloadTime;
 }
 

@@ -24,7 +24,7 @@ bool secret_used();
 // Returns key 0 of the settings in effect. Valid until the settings change.
 inline const SparxKey& configured_key()
 {
-    if (unlikely(expanded_secret.generation != settings.generation)) {
+    if (unlikely(expanded_secret.settings_version != settings.version)) {
         load_key(secret_used);
     }
     return expanded_secret.key[0];
@@ -41,7 +41,7 @@ void prepare_sealing();
 // Returns the keys of sealed ids. They are read again after a reload of the configuration.
 inline const ExpandedSecret& sealing_keys()
 {
-    if (unlikely(expanded_secret.sealing_generation != settings.generation ||
+    if (unlikely(expanded_secret.sealing_version != settings.version ||
                  expanded_secret.read_at != PgReloadTime ||
                  (!expanded_secret.compared && !HistoricSnapshotActive()))) {
         prepare_sealing();

@@ -20,11 +20,11 @@ void raise_stamp(pg_atomic_uint64* shared, Stamp stamp)
 }
 
 // Returns what no id of the kind was stamped after. A floor alone is of all kinds.
-Stamp known_stamp(Horizon* horizon, int kind)
+Stamp high_water(Horizon* horizon, int kind)
 {
     const Stamp bound = published_bound(horizon, kind);
     // same with >=: the next start is past it
-    return bound > published_floor(horizon, kind) ? bound : kept_stamp(horizon, kind);
+    return bound > published_floor(horizon, kind) ? bound : row_stamp(horizon, kind);
 }
 
 // The next extension comes a second later.
@@ -48,24 +48,25 @@ Loaded load(Horizon* horizon)
     durable_flush(page);
     const bool replacing = durable_may_go_back(page);
     if (known && !replacing) {
-        const Origin here = server_origin(durable.origin.life != 0);
-        const Stamped& kept = durable.stamped;
-        const auto apart = same_origin(durable.origin, here) ? 0 : server_apart_us(kept.reach_us);
-        server_learn_reach(kept.reach_us);
+        const Origin here = server_origin(durable.origin.incarnation != 0);
+        const Stamped& row = durable.stamped;
+        const auto lost_until_us =
+            same_origin(durable.origin, here) ? 0 : server_takeover_us(row.most_ahead_us);
+        server_learn_most_ahead(row.most_ahead_us);
         Assert(durable_is_flushed(page));
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside whoever raises all floors
         if (!is_loaded(horizon)) {
-            const Floors floors = later(server_floors(), floors_at_start(kept, apart));
+            const Floors floors = later(server_floors(), floors_at_start(row, lost_until_us));
             // same without: the next extension finds it
             pg_atomic_write_u32(&horizon->file, durable_file(page));
-            set(&horizon->nodes, kept.nodes);         // same without: written once more
+            set(&horizon->nodes, row.nodes);          // same without: written once more
             set(&horizon->least_us, floors.least_us); // same without: the first extension raises it
             for (int kind = 0; kind < horizon_kinds; kind++) {
                 const Stamp floor = floors.stamp[kind];
-                const Stamp stamp = stamp_of_number(kept.stamp[kind]);
-                set(&horizon->kept[kind], stamp_number(stamp));
+                const Stamp stamp = stamp_of_number(row.stamp[kind]);
+                set(&horizon->row[kind], stamp_number(stamp));
                 set(&horizon->floor[kind], stamp_number(floor));
-                set(&horizon->begun[kind], stamp_number(std::max(stamp, least_stamp)));
+                set(&horizon->loaded_row[kind], stamp_number(std::max(stamp, least_stamp)));
                 raise_stamp(&horizon->bound[kind], floor); // that of back last, see is_loaded()
             }
         }
@@ -81,18 +82,18 @@ struct Changed {
 };
 static_assert(is_plain<Changed>);
 
-// Makes the file of the server say what the database relies on from now on, and whoever repairs
-// another database leave it there. What lies below a floor is not relied on.
+// Reserves what the database relies on from now on: the file of the server says it, and whoever
+// repairs another database leaves it there. What lies below a floor is not reserved.
 int64_t cover(Horizon* horizon, const Stamped& stamped, bool at_once, int64_t now_us)
 {
     Stamped wanted{};
-    wanted.reach_us = stamped.reach_us;
+    wanted.most_ahead_us = stamped.most_ahead_us;
     wanted.nodes = stamped.nodes;
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const auto stamp = stamp_of_number(stamped.stamp[kind]);
         if (stamp > published_floor(horizon, kind)) {
             take_stamp(&wanted, kind, stamp);
-            raise_stamp(&horizon->relied[kind], stamp);
+            raise_stamp(&horizon->reserved[kind], stamp);
         }
     }
     return server_cover(wanted, at_once, now_us, settings.max_ahead_us);
@@ -121,7 +122,7 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
         other_file = loaded && pg_atomic_read_u32(&horizon->file) != file;
         for (int kind = 0; kind < horizon_kinds; kind++) {
             bound[kind] = published_bound(horizon, kind);
-            known[kind] = known_stamp(horizon, kind);
+            known[kind] = high_water(horizon, kind);
             // A file that says more than is known says what a restore put there.
             const auto stamp = stamp_of_number(before.stamped.stamp[kind]);
             // same with >=: a gap
@@ -163,15 +164,15 @@ Changed change(Horizon* horizon, bool at_once, Alter alter)
     if (changed.published) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const auto stamp = stamp_of_number(made.durable.stamped.stamp[kind]);
-            if (stamp > kept_stamp(horizon, kind)) {
+            if (stamp > row_stamp(horizon, kind)) {
                 remember_extension(horizon, kind);
-                raise_stamp(&horizon->kept[kind], stamp);
+                raise_stamp(&horizon->row[kind], stamp);
             }
         }
         changed.wait_us = cover(horizon, made.durable.stamped, at_once, wall_us());
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            const Stamp flushed = server_bound(kind);
-            const Stamp reached = std::max(flushed, published_floor(horizon, kind));
+            const Stamp in_file = server_bound(kind);
+            const Stamp reached = std::max(in_file, published_floor(horizon, kind));
             const Stamp stamp =
                 std::min(stamp_of_number(made.durable.stamped.stamp[kind]), reached);
             if (stamp > bound[kind]) {
@@ -202,14 +203,14 @@ void raise(int64_t least_us, FloorOf floor_of)
     refuse_in_recovery();
     Horizon* horizon = shared_horizon();
     (void)load(horizon);
-    const int64_t reach_us = server_known_reach_us();
+    const int64_t most_ahead_us = server_most_ahead_us();
     const Changed changed = change(horizon, true, [&](Durable& durable, Stamp* floor) {
         for (int kind = 0; kind < horizon_kinds; kind++) {
             const Stamp latest = stamp_of_number(durable.stamped.stamp[kind]);
             floor[kind] = std::max(floor[kind], floor_of(kind, latest));
         }
         durable.stamped.least_us = std::max(durable.stamped.least_us, least_us);
-        durable.stamped.reach_us = std::max(durable.stamped.reach_us, reach_us);
+        durable.stamped.most_ahead_us = std::max(durable.stamped.most_ahead_us, most_ahead_us);
         durable.lost = 0;
     });
     if (!changed.published && is_loaded(horizon)) {
@@ -272,12 +273,12 @@ Horizon* horizon_attach()
     return horizon;
 }
 
-bool horizon_admits(Horizon* horizon, uint32_t node)
+bool horizon_has_node(Horizon* horizon, uint32_t node)
 {
     return (pg_atomic_read_u64(&horizon->nodes) & bit_of_node(node)) != 0 && server_has_node(node);
 }
 
-void horizon_admit(Horizon* horizon, uint32_t node)
+void horizon_record_node(Horizon* horizon, uint32_t node)
 {
     const Changed changed = change(horizon, true, [&](Durable& durable, Stamp*) {
         durable.stamped.nodes |= static_cast<int64_t>(bit_of_node(node));
@@ -294,8 +295,8 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
     needed =
         std::max(needed, stamp_of(stamp_back(published_bound(horizon, kind)), stamp_us(needed)));
     const Stamp wanted =
-        wanted_stamp(needed, now_us, settings.max_ahead_us, server_spared_until_us());
-    const int64_t reach_us = server_known_reach_us();
+        wanted_stamp(needed, now_us, settings.max_ahead_us, server_head_start_until_us());
+    const int64_t most_ahead_us = server_most_ahead_us();
     int64_t wait_us = 0;
     const Changed changed = change(horizon, false, [&](Durable& durable, Stamp*) {
         const auto last = static_cast<Steady>(pg_atomic_read_u64(&horizon->extended_at[kind]));
@@ -303,7 +304,7 @@ int64_t horizon_extend(Horizon* horizon, HorizonKind kind, Stamp needed, int64_t
         const Extension next = extension(stamp_of_number(durable.stamped.stamp[kind]),
                                          published_bound(horizon, kind), needed, wanted, since_us);
         take_stamp(&durable.stamped, kind, next.stamp);
-        durable.stamped.reach_us = std::max(durable.stamped.reach_us, reach_us);
+        durable.stamped.most_ahead_us = std::max(durable.stamped.most_ahead_us, most_ahead_us);
         wait_us = next.wait_us;
     });
     if (!changed.published) {
@@ -327,9 +328,9 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
     });
 }
 
-void horizon_restore_elsewhere(int64_t reach_us)
+void horizon_restore_elsewhere(int64_t most_ahead_us)
 {
-    const int64_t us = server_take_over(reach_us);
+    const int64_t us = server_take_over(most_ahead_us);
     raise_all_floors(us);
     raise(us, [&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
 }
@@ -338,7 +339,7 @@ bool horizon_remembered(Stamped* stamped)
 {
     Horizon* horizon = shared_horizon();
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        take_stamp(stamped, kind, known_stamp(horizon, kind));
+        take_stamp(stamped, kind, high_water(horizon, kind));
     }
     stamped->least_us =
         // same with min: the server's file says it

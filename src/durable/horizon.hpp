@@ -45,9 +45,9 @@ struct alignas(64) Horizon {
     pg_atomic_uint64 extended_at[horizon_kinds]; // Steady
     pg_atomic_uint64 nodes;                      // Stamped::nodes, as far as it is durable
     pg_atomic_uint64 least_us;                   // Stamped::least_us
-    pg_atomic_uint64 kept[horizon_kinds];        // what flakeid.state says, as far as it is flushed
-    pg_atomic_uint64 begun[horizon_kinds];       // `kept` as it was loaded
-    pg_atomic_uint64 relied[horizon_kinds];      // asked of the server's file, whatever came of it
+    pg_atomic_uint64 row[horizon_kinds];         // what flakeid.state says, as far as it is flushed
+    pg_atomic_uint64 loaded_row[horizon_kinds];  // `row` as it was loaded
+    pg_atomic_uint64 reserved[horizon_kinds];    // asked of the server's file, whatever came of it
 };
 static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
 
@@ -77,7 +77,7 @@ inline bool is_loaded(Horizon* horizon)
     return published_bound(horizon, back_horizon) != no_stamp;
 }
 
-// Frees the entries of databases that were dropped, and so forgets how far they have relied on the
+// Frees the entries of databases that were dropped, and so forgets what they have reserved in the
 // file of the server.
 void forget_dropped();
 
@@ -85,25 +85,25 @@ void forget_dropped();
 // server already: whoever loads or repairs another one meanwhile takes it from there.
 void raise_all_floors(int64_t us);
 
-// Returns how far other databases have relied on the file of the server since the start, or may
-// once they have read it. A floor that is raised over a bound takes nothing back.
-Stamped relied_by_others();
+// Returns what other databases have reserved in the file of the server since the start. A floor
+// that is raised over a bound takes nothing back.
+Stamped reserved_by_others();
 
 // Returns the latest moment that sessions of the database may have to begin after.
 int64_t published_us(Horizon* horizon);
 
 // Returns what outlives even a promotion: ids of the database go no further, and none that comes
 // later, on whatever server, lies below it.
-inline Stamp kept_stamp(Horizon* horizon, int kind)
+inline Stamp row_stamp(Horizon* horizon, int kind)
 {
-    return Stamp{pg_atomic_read_u64(&horizon->kept[kind])};
+    return Stamp{pg_atomic_read_u64(&horizon->row[kind])};
 }
 
 // All ids of the database since the start lie past it. A floor says more, but not durably, and one
 // that was raised since nothing of draws that are under way.
-inline Stamp begun_after(Horizon* horizon, int kind)
+inline Stamp loaded_row_stamp(Horizon* horizon, int kind)
 {
-    return Stamp{pg_atomic_read_u64(&horizon->begun[kind])};
+    return Stamp{pg_atomic_read_u64(&horizon->loaded_row[kind])};
 }
 
 // Returns the moment before which no id of a layout with back is stamped, whatever its count.
@@ -128,11 +128,11 @@ Horizon* horizon_attach();
 
 // Tells whether it is remembered durably that `node` makes ids here. Nothing is issued from it
 // before.
-bool horizon_admits(Horizon* horizon, uint32_t node);
+bool horizon_has_node(Horizon* horizon, uint32_t node);
 
 // Remembers it durably. Who only tries to draw does not come here: a repair takes the node for a
 // used one.
-void horizon_admit(Horizon* horizon, uint32_t node);
+void horizon_record_node(Horizon* horizon, uint32_t node);
 
 // Extends the bound so that `needed` may be issued; `now_us` is the wall clock. Returns 0 when the
 // bound may have moved, or how many microseconds from now an extension is possible again.
@@ -145,8 +145,8 @@ void horizon_raise(int64_t us);
 void horizon_restore(HorizonKind kind, Stamp stamp);
 
 // Makes ids begin past all that the server can have stamped which a dump comes from. It may have
-// made ids after the dump, up to `reach_us` ahead of the clock.
-void horizon_restore_elsewhere(int64_t reach_us);
+// made ids after the dump, up to `most_ahead_us` ahead of the clock.
+void horizon_restore_elsewhere(int64_t most_ahead_us);
 
 // Lowers a horizon that lies ahead of the clock, but not below what sessions may have stamped with
 // a right clock (server_right()), which a notice tells; false when there is nothing to lower.

@@ -35,8 +35,8 @@ namespace {
 void tell_of_rest(int64_t right_us, int64_t now_us)
 {
     const int64_t ahead_us = right_us - now_us;
-    if (ahead_us <= least_reach_us) { // same with <: only a notice
-        return;                       // any session waits as long for the first id after a start
+    if (ahead_us <= assumed_ahead_us) { // same with <: only a notice
+        return;                         // any session waits as long for the first id after a start
     }
     ereport(
         NOTICE,
@@ -58,9 +58,9 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     forget_dropped();
     const Stamped server = server_remembers();
     int64_t right_us = std::max(now_us + least_max_ahead_us, server_right(now_us).latest_us);
-    // What other databases rely on is theirs to lower.
-    // same with <: it leaves what is relied on
-    const bool held = server.latest_us <= relied_by_others().latest_us;
+    // What other databases reserved is theirs to lower.
+    // same with <: it leaves what is reserved
+    const bool held = server.latest_us <= reserved_by_others().latest_us;
     const int64_t latest_us =
         std::max({held ? 0 : server.latest_us, server.least_us, published_us(horizon)});
     // same with <: lowered or left
@@ -104,19 +104,19 @@ bool horizon_repair(int64_t now_us, uint32_t first_node, uint32_t last_node, uin
     }
     Assert(durable_is_flushed(made.page));
     // Before another repair asks for it, which comes after this one.
-    for (pg_atomic_uint64& relied : horizon->relied) {
-        const Stamp stamp = repaired_stamp(Stamp{pg_atomic_read_u64(&relied)}, right_us);
-        pg_atomic_write_u64(&relied, static_cast<uint64_t>(stamp));
+    for (pg_atomic_uint64& reserved : horizon->reserved) {
+        const Stamp stamp = repaired_stamp(Stamp{pg_atomic_read_u64(&reserved)}, right_us);
+        pg_atomic_write_u64(&reserved, static_cast<uint64_t>(stamp));
     }
-    server_repair(right_us, relied_by_others);
+    server_repair(right_us, reserved_by_others);
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside whoever raises all floors
     const Floors floors = server_floors();
     pg_atomic_write_u64(&horizon->least_us, static_cast<uint64_t>(made.durable.stamped.least_us));
     for (int kind = 0; kind < horizon_kinds; kind++) {
         const Stamp stamp = stamp_of_number(made.durable.stamped.stamp[kind]);
-        const Stamp begun = std::min(stamp, begun_after(horizon, kind));
-        pg_atomic_write_u64(&horizon->begun[kind], static_cast<uint64_t>(begun));
-        pg_atomic_write_u64(&horizon->kept[kind], static_cast<uint64_t>(stamp));
+        const Stamp loaded_row = std::min(stamp, loaded_row_stamp(horizon, kind));
+        pg_atomic_write_u64(&horizon->loaded_row[kind], static_cast<uint64_t>(loaded_row));
+        pg_atomic_write_u64(&horizon->row[kind], static_cast<uint64_t>(stamp));
         // same without: the next session publishes it
         pg_atomic_write_u64(&horizon->bound[kind], static_cast<uint64_t>(stamp));
         const Stamp floor = std::max(stamp, floors.stamp[kind]);

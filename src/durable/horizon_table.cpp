@@ -26,9 +26,9 @@ void make_entry(Horizon& fresh)
         pg_atomic_init_u64(&fresh.bound[kind], 0);
         pg_atomic_init_u64(&fresh.floor[kind], 0);
         pg_atomic_init_u64(&fresh.extended_at[kind], 0);
-        pg_atomic_init_u64(&fresh.kept[kind], 0);
-        pg_atomic_init_u64(&fresh.begun[kind], 0);
-        pg_atomic_init_u64(&fresh.relied[kind], 0);
+        pg_atomic_init_u64(&fresh.row[kind], 0);
+        pg_atomic_init_u64(&fresh.loaded_row[kind], 0);
+        pg_atomic_init_u64(&fresh.reserved[kind], 0);
     }
     pg_atomic_init_u64(&fresh.version, 1);
     pg_atomic_init_u64(&fresh.nodes, 0);
@@ -104,9 +104,9 @@ void raise_all_floors(int64_t us)
     }
 }
 
-Stamped relied_by_others()
+Stamped reserved_by_others()
 {
-    Stamped relied{};
+    Stamped reserved{};
     HorizonTable* table = shared.get();
     const uint32_t count = pg_atomic_read_u32(&table->count);
     pg_read_barrier();
@@ -116,10 +116,10 @@ Stamped relied_by_others()
             continue;
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {
-            take_stamp(&relied, kind, Stamp{pg_atomic_read_u64(&other.relied[kind])});
+            take_stamp(&reserved, kind, Stamp{pg_atomic_read_u64(&other.reserved[kind])});
         }
     }
-    return relied;
+    return reserved;
 }
 
 Horizon* shared_horizon()

@@ -12,7 +12,7 @@ constexpr int most_attempts = 5;
 
 void records_create(Records* shared)
 {
-    pg_atomic_init_u64(&shared->era, 0);
+    pg_atomic_init_u64(&shared->fence, 0);
     for (pg_atomic_uint32* word : {&shared->taken, &shared->fresh, &shared->next}) {
         pg_atomic_init_u32(word, 0);
     }

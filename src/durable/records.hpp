@@ -2,7 +2,7 @@
 //
 // Each write takes a place of its own and gives it back when it is done: whoever is stopped in
 // between holds back nobody, and overwrites nothing when he goes on. So the records that count are
-// all of the latest era together, and whoever reads them merges them.
+// all of the largest fence together, and whoever reads them merges them.
 //
 // Locking: none. A bit of `taken` is the right to write one place; whoever set it clears it.
 //
@@ -11,11 +11,12 @@
 //      stand elsewhere, whole, since places are taken in turn; and a start that finds such a record
 //      takes the file for a changed one (own_records()) and begins past all of this server's ids.
 //   2. After the record, before the flush: it may be there or not. Nobody relied on it.
-//   3. While the records of an older era are replaced: once one of the new era is there, those that
+//   3. While the records of a smaller fence are replaced: once one of the larger is there, those
+//   that
 //      are left count for nothing; before, all of them still count.
 //   4. While a session is stopped here with its bit set: others take the places that are left.
 //      Where none is, EBUSY.
-//   5. After a record of an older era, before its writer writes again: no record that counts may
+//   5. After a record of a smaller fence, before its writer writes again: no record that counts may
 //      have the file's date. A start takes the file for a copy, as in 1.
 #pragma once
 
@@ -27,7 +28,7 @@ namespace flakeid {
 
 // What sessions share of such a file. All of it is atomic, and 0 in the beginning.
 struct Records {
-    pg_atomic_uint64 era;   // of the records that are written
+    pg_atomic_uint64 fence; // of the records that are written
     pg_atomic_uint32 taken; // bit n: place n is being written
     pg_atomic_uint32 fresh; // bit n: place n was written since the start of the server
     pg_atomic_uint32 next;  // a counter: where to look for a place
@@ -46,15 +47,15 @@ void records_give_back(Records* shared, int place);
 // an errno.
 int records_put(const char* file, int place, Record* records, int count = 1);
 
-// Writes a record of the current era that `fill` fills with the body, and flushes it. Returns 0 or
-// an errno. Where the file was not this server's own, or there was none, all other records are
-// replaced first. Whoever began another era meanwhile may have made it count for nothing.
+// Writes a record of the current fence that `fill` fills with the body, and flushes it. Returns 0
+// or an errno. Where the file was not this server's own, or there was none, all other records are
+// replaced first. Whoever began a larger fence meanwhile may have made it count for nothing.
 template <typename Fill>
 int records_write(const char* file, Records* shared, Fill fill)
 {
     Record record{};
     auto put = [&](int place) {
-        record.head.era = pg_atomic_read_u64(&shared->era);
+        record.head.fence = pg_atomic_read_u64(&shared->fence);
         fill(&record);
         const int result = records_put(file, place, &record);
         if (result == 0) {

@@ -15,7 +15,7 @@ struct Remembered {
     pg_atomic_uint64 stamp[horizon_kinds];
     pg_atomic_uint64 latest_us;
     pg_atomic_uint64 least_us;
-    pg_atomic_uint64 reach_us;
+    pg_atomic_uint64 most_ahead_us;
     pg_atomic_uint64 nodes;
 };
 
@@ -23,7 +23,7 @@ inline void create(Remembered* numbers)
 {
     for (pg_atomic_uint64* number :
          {&numbers->stamp[plain_horizon], &numbers->stamp[back_horizon], &numbers->latest_us,
-          &numbers->reach_us, &numbers->nodes, &numbers->least_us}) {
+          &numbers->most_ahead_us, &numbers->nodes, &numbers->least_us}) {
         pg_atomic_init_u64(number, 0);
     }
 }
@@ -49,7 +49,7 @@ inline void raise(Remembered* to, const Stamped& stamped)
         raise_to(&to->stamp[kind], number_of(stamped.stamp[kind]));
     }
     raise_to(&to->latest_us, number_of(stamped.latest_us));
-    raise_to(&to->reach_us, number_of(stamped.reach_us));
+    raise_to(&to->most_ahead_us, number_of(stamped.most_ahead_us));
     raise_to(&to->least_us, number_of(stamped.least_us));
     pg_atomic_fetch_or_u64(&to->nodes, number_of(stamped.nodes));
 }
@@ -59,7 +59,7 @@ inline Stamped stamped_of(Remembered* from)
     return {{read(&from->stamp[plain_horizon]), read(&from->stamp[back_horizon])},
             read(&from->latest_us),
             read(&from->least_us),
-            read(&from->reach_us),
+            read(&from->most_ahead_us),
             read(&from->nodes)};
 }
 

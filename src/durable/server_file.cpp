@@ -5,10 +5,10 @@ namespace flakeid {
 Contents contents_of(const Record (&records)[record_count], const FileFacts& facts)
 {
     Contents found{};
-    found.era = era_of_records(records);
+    found.fence = fence_of_records(records);
     found.own = own_records(records, facts);
     for (const Record& record : records) {
-        if (!is_sealed(record) || record.head.era != found.era) {
+        if (!is_sealed(record) || record.head.fence != found.fence) {
             continue;
         }
         if (record.head.format != body_format) {
@@ -21,7 +21,7 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
         Body body;
         memcpy(&body, record.body, sizeof body);
         const Body before = found.body;
-        found.body = body; // whose life it is, is the same in all of them
+        found.body = body; // whose incarnation it is, is the same in all of them
         found.body.stamped = merged(before.stamped, body.stamped);
         found.body.counter = before.counter == 0 || before.counter == body.counter ? body.counter
                              : body.counter == 0                                   ? before.counter
@@ -32,13 +32,13 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
     return found;
 }
 
-int64_t new_life()
+int64_t new_incarnation()
 {
-    uint64_t life = 0;
-    if (!pg_strong_random(&life, sizeof life)) {
+    uint64_t incarnation = 0;
+    if (!pg_strong_random(&incarnation, sizeof incarnation)) {
         ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not make a random number"));
     }
-    return static_cast<int64_t>(life >> 1 | 1);
+    return static_cast<int64_t>(incarnation >> 1 | 1);
 }
 
 void tell_of_copy(const Contents& found, bool missing)
@@ -46,7 +46,7 @@ void tell_of_copy(const Contents& found, bool missing)
     if (missing) {
         ereport(LOG, errmsg("file \"%s\" is missing", shown_server_file),
                 errdetail("Ids begin past all that this server can have stamped."));
-    } else if (found.era == 0 || found.body.origin.timeline == GetWALInsertionTimeLine()) {
+    } else if (found.fence == 0 || found.body.origin.timeline == GetWALInsertionTimeLine()) {
         ereport(
             LOG,
             errmsg("the files of this server were copied, put back or changed since it made ids"),

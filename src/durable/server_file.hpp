@@ -10,14 +10,14 @@ constexpr char server_file[] = "horizon";
 constexpr char shown_server_file[] = "flakeid/horizon";
 constexpr uint64_t body_format = 1;
 
-// Layouts of several kinds count set-backs in the same life of the server.
+// Layouts of several kinds count set-backs in the same incarnation of the server.
 constexpr int64_t several_counters = -1;
 
 // What a record says.
 struct Body {
     uint64_t system; // identifier
     Origin origin;
-    int64_t adopted_us; // when this life of the data directory began
+    int64_t incarnated_us; // when this incarnation of the data directory began
     Stamped stamped;
     int64_t counter; // server_counted_by(): the layout that counts set-backs, or several; 0: none
 };
@@ -25,12 +25,12 @@ static_assert(sizeof(Body) <= record_body_size);
 
 struct Contents {
     bool own;
-    uint64_t era;
-    Body body; // all records of that era merged
+    uint64_t fence;
+    Body body; // all records of that fence merged
 };
 
 // Returns a random number, not 0, for Body.origin.
-int64_t new_life();
+int64_t new_incarnation();
 
 // Merges the records that count. An error where a later library wrote them.
 Contents contents_of(const Record (&records)[record_count], const FileFacts& facts);

@@ -17,35 +17,35 @@ struct ServerHorizon {
     pg_atomic_uint32 kinds; // bit n: that kind was extended since the start
     Records records;
     // As load() found them, since the start
-    pg_atomic_uint64 life;
+    pg_atomic_uint64 incarnation;
     pg_atomic_uint64 timeline;
-    pg_atomic_uint64 adopted_us;
+    pg_atomic_uint64 incarnated_us;
     // The same, or further, where another server's place was taken since
     pg_atomic_uint64 floor[horizon_kinds];
-    pg_atomic_uint64 spared_until_us;
-    Remembered next;             // what the next record says
-    Remembered flushed;          // what is in the file
-    Remembered relied;           // what databases came to rely on since the start
-    pg_atomic_uint64 counter;    // as in Body
-    pg_atomic_uint64 known;      // what the file says of that; 0: nothing
-    pg_atomic_uint32 counted;    // `counter` is of this life
-    pg_atomic_uint64 written_at; // Steady: when somebody began to write
+    pg_atomic_uint64 head_start_until_us;
+    Remembered pending;               // what the next record says
+    Remembered in_file;               // what is in the file
+    Remembered reserved;              // what databases reserved since the start
+    pg_atomic_uint64 counter;         // as in Body
+    pg_atomic_uint64 file_counter;    // what the file says of that; 0: nothing
+    pg_atomic_uint32 counter_is_ours; // `counter` was told since the start
+    pg_atomic_uint64 written_at;      // Steady: when somebody began to write
 };
 static_assert(is_plain<ServerHorizon>);
 
 void create(ServerHorizon* server)
 {
     records_create(&server->records);
-    create(&server->next);
-    create(&server->flushed);
-    create(&server->relied);
-    for (pg_atomic_uint32* word : {&server->loaded, &server->kinds, &server->counted}) {
+    create(&server->pending);
+    create(&server->in_file);
+    create(&server->reserved);
+    for (pg_atomic_uint32* word : {&server->loaded, &server->kinds, &server->counter_is_ours}) {
         pg_atomic_init_u32(word, 0);
     }
     for (pg_atomic_uint64* number :
-         {&server->life, &server->timeline, &server->adopted_us, &server->floor[plain_horizon],
-          &server->floor[back_horizon], &server->spared_until_us, &server->counter, &server->known,
-          &server->written_at}) {
+         {&server->incarnation, &server->timeline, &server->incarnated_us,
+          &server->floor[plain_horizon], &server->floor[back_horizon], &server->head_start_until_us,
+          &server->counter, &server->file_counter, &server->written_at}) {
         pg_atomic_init_u64(number, 0);
     }
 }
@@ -67,42 +67,43 @@ void load(ServerHorizon* server, bool used)
     // A standby may have missed that flakeid was used.
     const bool fresh = result == ENOENT && !missing && GetWALInsertionTimeLine() == 1;
     const int64_t now_us = wall_us();
-    const int64_t reach_us = std::max(configured_max_ahead_us(), found.body.stamped.reach_us);
-    const int64_t apart = found.own || fresh ? 0 : apart_us(now_us, reach_us);
-    const Floors floors = floors_at_start(found.body.stamped, apart);
+    const int64_t most_ahead_us =
+        std::max(configured_max_ahead_us(), found.body.stamped.most_ahead_us);
+    const int64_t lost_until_us = found.own || fresh ? 0 : takeover_us(now_us, most_ahead_us);
+    const Floors floors = floors_at_start(found.body.stamped, lost_until_us);
     const int64_t timeline = GetWALInsertionTimeLine();
-    const int64_t life = found.own ? found.body.origin.life : new_life();
+    const int64_t incarnation = found.own ? found.body.origin.incarnation : new_incarnation();
     const bool known = result == 0 || missing;
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     const bool first = pg_atomic_read_u32(&server->loaded) == 0;
     if (first) {
-        set(&server->life, life);
+        set(&server->incarnation, incarnation);
         set(&server->timeline, timeline);
-        set(&server->adopted_us, found.own ? found.body.adopted_us : now_us);
-        pg_atomic_write_u64(&server->records.era, found.own ? found.era : found.era + 1);
-        set(&server->spared_until_us, apart == 0 ? 0 : apart + extension_us);
+        set(&server->incarnated_us, found.own ? found.body.incarnated_us : now_us);
+        pg_atomic_write_u64(&server->records.fence, found.own ? found.fence : found.fence + 1);
+        set(&server->head_start_until_us, lost_until_us == 0 ? 0 : lost_until_us + extension_us);
         set(&server->counter, found.body.counter);
         Stamped stamped = found.body.stamped;
         for (int kind = 0; kind < horizon_kinds; kind++) {
             set(&server->floor[kind], stamp_number(floors.stamp[kind]));
-            if (apart != 0) {
+            if (lost_until_us != 0) {
                 take_stamp(&stamped, kind, floors.stamp[kind]);
             }
         }
         if (found.own) {
-            raise(&server->flushed, stamped);
-            set(&server->known, found.body.counter); // same without: written once more
+            raise(&server->in_file, stamped);
+            set(&server->file_counter, found.body.counter); // same without: written once more
             // same without: a start writes all anew
             pg_atomic_write_u32(&server->records.fresh, all_fresh);
         }
         stamped.least_us = floors.least_us;
-        stamped.reach_us = reach_us;
-        raise(&server->next, stamped);
+        stamped.most_ahead_us = most_ahead_us;
+        raise(&server->pending, stamped);
         pg_write_barrier();
         pg_atomic_write_u32(&server->loaded, 1);
     }
     LWLockRelease(AddinShmemInitLock);
-    if (first && apart != 0 && known) {
+    if (first && lost_until_us != 0 && known) {
         tell_of_copy(found, missing);
     }
 }
@@ -120,8 +121,8 @@ ServerHorizon* loaded(bool used = true)
 // No id of a right clock lies past it.
 int64_t furthest_us(ServerHorizon* server, int64_t now_us)
 {
-    const int64_t reached_us = now_us + read(&server->next.reach_us);
-    return std::max(reached_us, read(&server->spared_until_us));
+    const int64_t reached_us = now_us + read(&server->pending.most_ahead_us);
+    return std::max(reached_us, read(&server->head_start_until_us));
 }
 
 // Writes what is to be remembered, and publishes what was written. Unless a repair has ended since
@@ -130,14 +131,14 @@ void write(ServerHorizon* server)
 {
     bool published = false;
     while (!published) {
-        const uint64_t era = pg_atomic_read_u64(&server->records.era);
+        const uint64_t fence = pg_atomic_read_u64(&server->records.fence);
         Body body{};
         auto fill = [&](Record* record) {
             body.system = GetSystemIdentifier();
-            body.origin = {read(&server->timeline), read(&server->life)};
-            body.adopted_us = read(&server->adopted_us);
+            body.origin = {read(&server->timeline), read(&server->incarnation)};
+            body.incarnated_us = read(&server->incarnated_us);
             body.counter = read(&server->counter);
-            body.stamped = stamped_of(&server->next);
+            body.stamped = stamped_of(&server->pending);
             record->head.format = body_format;
             memcpy(record->body, &body, sizeof body);
         };
@@ -152,10 +153,10 @@ void write(ServerHorizon* server)
             throw_file(result, "write");
         }
         LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-        published = pg_atomic_read_u64(&server->records.era) == era;
+        published = pg_atomic_read_u64(&server->records.fence) == fence;
         if (published) {
-            raise(&server->flushed, body.stamped);
-            set(&server->known, body.counter);
+            raise(&server->in_file, body.stamped);
+            set(&server->file_counter, body.counter);
         }
         LWLockRelease(AddinShmemInitLock);
     }
@@ -165,7 +166,7 @@ void write(ServerHorizon* server)
 void begin_past(ServerHorizon* server, int64_t us)
 {
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE); // beside a repair
-    raise_to(&server->spared_until_us, number_of(us + extension_us));
+    raise_to(&server->head_start_until_us, number_of(us + extension_us));
     Stamped taken{};
     taken.least_us = us;
     for (int kind = 0; kind < horizon_kinds; kind++) {
@@ -174,7 +175,7 @@ void begin_past(ServerHorizon* server, int64_t us)
         raise_to(&server->floor[kind], static_cast<uint64_t>(stamp));
         take_stamp(&taken, kind, stamp);
     }
-    raise(&server->next, taken);
+    raise(&server->pending, taken);
     LWLockRelease(AddinShmemInitLock);
 }
 
@@ -184,21 +185,21 @@ bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only
     bool covered = true;
     *moments_only = true;
     for (int kind = 0; kind < horizon_kinds; kind++) {
-        const Stamp flushed = server_bound(kind);
+        const Stamp in_file = server_bound(kind);
         const Stamp stamp = stamp_of_number(wanted.stamp[kind]);
-        covered = covered && flushed >= stamp; // same with >: written once more
+        covered = covered && in_file >= stamp; // same with >: written once more
         *moments_only =
             // same with >: only how often it is written
-            *moments_only && stamp_back(flushed) >= stamp_back(stamp) &&
+            *moments_only && stamp_back(in_file) >= stamp_back(stamp) &&
             // same with >: only how often it is written
-            (flushed >= stamp || (pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0);
+            (in_file >= stamp || (pg_atomic_read_u32(&server->kinds) & 1u << kind) != 0);
     }
-    const Stamped known = stamped_of(&server->flushed);
+    const Stamped in_file = stamped_of(&server->in_file);
     // same with >: only how often it is written
-    *moments_only = *moments_only && known.reach_us >= wanted.reach_us &&
-                    (wanted.nodes & ~known.nodes) == 0 &&
+    *moments_only = *moments_only && in_file.most_ahead_us >= wanted.most_ahead_us &&
+                    (wanted.nodes & ~in_file.nodes) == 0 &&
                     // same with >: only how often it is written
-                    known.least_us >= read(&server->next.least_us);
+                    in_file.least_us >= read(&server->pending.least_us);
     return covered && *moments_only;
 }
 
@@ -215,7 +216,7 @@ Origin server_origin(bool used)
     if (pg_atomic_read_u32(&server->records.fresh) != all_fresh) {
         write(server);
     }
-    return {read(&server->timeline), read(&server->life)};
+    return {read(&server->timeline), read(&server->incarnation)};
 }
 
 Floors server_floors()
@@ -223,68 +224,69 @@ Floors server_floors()
     ServerHorizon* server = loaded();
     return {{Stamp{pg_atomic_read_u64(&server->floor[plain_horizon])},
              Stamp{pg_atomic_read_u64(&server->floor[back_horizon])}},
-            read(&server->next.least_us)};
+            read(&server->pending.least_us)};
 }
 
-int64_t server_apart_us(int64_t reach_us)
+int64_t server_takeover_us(int64_t most_ahead_us)
 {
     ServerHorizon* server = loaded();
-    const int64_t us =
-        apart_us(read(&server->adopted_us), std::max(reach_us, configured_max_ahead_us()));
+    const int64_t us = takeover_us(read(&server->incarnated_us),
+                                   std::max(most_ahead_us, configured_max_ahead_us()));
     begin_past(server, us);
     return us;
 }
 
-int64_t server_take_over(int64_t reach_us)
+int64_t server_take_over(int64_t most_ahead_us)
 {
     ServerHorizon* server = loaded();
-    server_learn_reach(std::max(reach_us, configured_max_ahead_us()));
+    server_learn_most_ahead(std::max(most_ahead_us, configured_max_ahead_us()));
     const int64_t now_us = wall_us();
-    const int64_t us = apart_us(now_us, read(&server->next.reach_us));
+    const int64_t us = takeover_us(now_us, read(&server->pending.most_ahead_us));
     begin_past(server, us);
     write(server);
     return us;
 }
 
-int64_t server_known_reach_us()
+int64_t server_most_ahead_us()
 {
-    return std::max(settings.max_ahead_us, RecoveryInProgress() ? 0 : server_remembers().reach_us);
+    return std::max(settings.max_ahead_us,
+                    RecoveryInProgress() ? 0 : server_remembers().most_ahead_us);
 }
 
-int64_t server_spared_until_us()
+int64_t server_head_start_until_us()
 {
-    return read(&loaded()->spared_until_us);
+    return read(&loaded()->head_start_until_us);
 }
 
 int64_t server_longest_wait_us()
 {
     ServerHorizon* server = loaded();
-    return std::max(read(&server->next.reach_us), least_reach_us) + allowed_behind_us +
+    return std::max(read(&server->pending.most_ahead_us), assumed_ahead_us) + allowed_behind_us +
            max_generated_tick_us;
 }
 
 Stamp server_bound(int kind)
 {
-    return Stamp{pg_atomic_read_u64(&shared.get()->flushed.stamp[kind])};
+    return Stamp{pg_atomic_read_u64(&shared.get()->in_file.stamp[kind])};
 }
 
-void server_learn_reach(int64_t reach_us)
+void server_learn_most_ahead(int64_t most_ahead_us)
 {
-    raise_to(&loaded()->next.reach_us, number_of(reach_us));
+    raise_to(&loaded()->pending.most_ahead_us, number_of(most_ahead_us));
 }
 
 void server_counted_by(int64_t counter)
 {
     ServerHorizon* server = loaded();
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    const bool first = pg_atomic_read_u32(&server->counted) == 0;
+    const bool first = pg_atomic_read_u32(&server->counter_is_ours) == 0;
     if (read(&server->counter) != counter) {
         const Stamp floor{pg_atomic_read_u64(&server->floor[plain_horizon])};
-        raise_to(&server->next.least_us, number_of(stamp_us(floor)));
+        raise_to(&server->pending.least_us, number_of(stamp_us(floor)));
         set(&server->counter, first ? counter : several_counters);
     }
-    pg_atomic_write_u32(&server->counted, 1);
-    const int64_t known = read(&server->known);
+    pg_atomic_write_u32(&server->counter_is_ours, 1);
+    const int64_t known = read(&server->file_counter);
     const bool says = known == read(&server->counter);
     LWLockRelease(AddinShmemInitLock);
     if (!says) {
@@ -295,8 +297,8 @@ void server_counted_by(int64_t counter)
 int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_t max_ahead_us)
 {
     ServerHorizon* server = loaded();
-    server_learn_reach(wanted.reach_us); // before `relied`, which a repair reads first
-    raise(&server->relied, wanted);
+    server_learn_most_ahead(wanted.most_ahead_us); // before `reserved`, which a repair reads first
+    raise(&server->reserved, wanted);
     pg_memory_barrier();
     bool moments_only;
     if (is_covered(server, wanted, &moments_only)) {
@@ -314,7 +316,7 @@ int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_
         if (stamp > server_bound(kind)) { // same with >=: the file reaches further
             // same without: only how often it is written
             pg_atomic_fetch_or_u32(&server->kinds, 1u << kind);
-            const int64_t us = server_reach_us(stamp_us(stamp), now_us, max_ahead_us);
+            const int64_t us = file_target_us(stamp_us(stamp), now_us, max_ahead_us);
             // same without: another database waits a second
             take_stamp(&next, kind, stamp_of(stamp_back(stamp), us));
         }
@@ -327,7 +329,7 @@ int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_
             take_stamp(&next, kind, stamp_of(stamp_back(server_bound(kind)), us));
         }
     }
-    raise(&server->next, next);
+    raise(&server->pending, next);
     if (!pg_atomic_compare_exchange_u64(&server->written_at, &last,
                                         static_cast<uint64_t>(steady_now())) &&
         !at_once && moments_only) {
@@ -339,18 +341,18 @@ int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_
 
 Stamped server_remembers()
 {
-    return stamped_of(&loaded()->next);
+    return stamped_of(&loaded()->pending);
 }
 
 bool server_has_node(uint32_t node)
 {
-    return (pg_atomic_read_u64(&loaded()->flushed.nodes) & bit_of_node(node)) != 0;
+    return (pg_atomic_read_u64(&loaded()->in_file.nodes) & bit_of_node(node)) != 0;
 }
 
 Stamped server_right(int64_t now_us)
 {
     ServerHorizon* server = loaded();
-    Stamped right = stamped_of(&server->relied);
+    Stamped right = stamped_of(&server->reserved);
     pg_read_barrier();
     for (int kind = 0; kind < horizon_kinds; kind++) {
         take_stamp(&right, kind, Stamp{pg_atomic_read_u64(&server->floor[kind])});
@@ -363,13 +365,13 @@ Stamped server_right(int64_t now_us)
     return right;
 }
 
-void server_repair(int64_t right_us, Stamped (*relied_by_others)())
+void server_repair(int64_t right_us, Stamped (*reserved_by_others)())
 {
     ServerHorizon* server = loaded();
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     // A restore may have raised a floor since the caller asked.
     right_us = std::max(right_us, server_right(wall_us()).latest_us);
-    const Stamp back = stamp_of_number(read(&server->next.stamp[back_horizon]));
+    const Stamp back = stamp_of_number(read(&server->pending.stamp[back_horizon]));
     const auto lower = [&](pg_atomic_uint64* number, int64_t least) {
         const Stamp stamp = repaired_stamp(Stamp{pg_atomic_read_u64(number)}, right_us);
         pg_atomic_write_u64(number, std::max(static_cast<uint64_t>(stamp), number_of(least)));
@@ -384,23 +386,23 @@ void server_repair(int64_t right_us, Stamped (*relied_by_others)())
     for (pg_atomic_uint64& floor : server->floor) {
         lower(&floor, 0); // same without: that database is repaired too
     }
-    lower_all(&server->flushed, {});
+    lower_all(&server->in_file, {});
     pg_memory_barrier();
-    // Whoever found in the file what he relies on had said so before. What is written from now on
-    // says as much, and no less than `flushed`: a count that is not wrong stays.
-    const Stamped relied = relied_by_others();
-    Stamped kept = merged(relied, stamped_of(&server->flushed));
-    if (stamp_back(stamp_of_number(kept.stamp[back_horizon])) == stamp_back(back)) {
+    // Whoever found in the file what he relies on had reserved it before. What is written from now
+    // on says as much, and no less than `in_file`: a count that is not wrong stays.
+    Stamped least = merged(reserved_by_others(), stamped_of(&server->in_file));
+    if (stamp_back(stamp_of_number(least.stamp[back_horizon])) == stamp_back(back)) {
         // The count stays, and the database that is repaired may have made ids up to there.
-        take_stamp(&kept, back_horizon, std::min(back, stamp_of(stamp_back(back), right_us)));
+        take_stamp(&least, back_horizon, std::min(back, stamp_of(stamp_back(back), right_us)));
     }
-    lower_all(&server->next, merged(server_right(wall_us()), kept));
+    lower_all(&server->pending, merged(server_right(wall_us()), least));
     // The records so far count for nothing.
-    pg_atomic_fetch_add_u64(&server->records.era, 1); // seldom: by a repair
+    pg_atomic_fetch_add_u64(&server->records.fence, 1); // seldom: by a repair
     LWLockRelease(AddinShmemInitLock);
+    const Stamp lowered = stamp_of_number(read(&server->pending.stamp[back_horizon]));
     // same with <=: one wait more
-    if (stamp_back(stamp_of_number(read(&server->next.stamp[back_horizon]))) < stamp_back(back)) {
-        raise_to(&server->next.least_us, number_of(right_us)); // what has the count that is gone
+    if (stamp_back(lowered) < stamp_back(back)) {
+        raise_to(&server->pending.least_us, number_of(right_us)); // what has the count that is gone
     }
     write(server);
 }

@@ -21,28 +21,28 @@ namespace flakeid {
 
 void server_horizon_init();
 
-// Returns who writes now: the timeline, and the life of this data directory, which a copy does not
-// continue. It is in the file when this returns. `used`: flakeid made ids or leases here before, so
-// that a file that is missing was lost.
+// Returns who writes now: the timeline, and the incarnation of this data directory, which a copy
+// does not continue. It is in the file when this returns. `used`: flakeid made ids or leases here
+// before, so that a file that is missing was lost.
 Origin server_origin(bool used);
 
 // Returns where ids of this server begin since its start or a restore, whatever the database.
 Floors server_floors();
 
 // Raises the floors of this server to the moment past which nothing was stamped under an earlier
-// life of the data directory, by servers that stamped up to `reach_us` ahead of the clock. Returns
-// that moment. No repair takes it back: the first session, which loaded the horizon, may know of
-// less.
-int64_t server_apart_us(int64_t reach_us);
+// incarnation of the data directory, by servers that stamped up to `most_ahead_us` ahead of the
+// clock. Returns that moment. No repair takes it back: the first session, which loaded the horizon,
+// may know of less.
+int64_t server_takeover_us(int64_t most_ahead_us);
 
 // Raises the floors of this server to the moment past which no other server has stamped, whose
-// database goes on here from now on, and which stamped up to `reach_us` ahead of the clock. Returns
-// that moment, which is in the file then.
-int64_t server_take_over(int64_t reach_us);
+// database goes on here from now on, and which stamped up to `most_ahead_us` ahead of the clock.
+// Returns that moment, which is in the file then.
+int64_t server_take_over(int64_t most_ahead_us);
 
 // Returns up to which moment a horizon may be extended at once; 0 where no other server's ids came
 // before those of this one.
-int64_t server_spared_until_us();
+int64_t server_head_start_until_us();
 
 // Returns how long the first id after a start may have to wait.
 int64_t server_longest_wait_us();
@@ -51,10 +51,10 @@ int64_t server_longest_wait_us();
 Stamp server_bound(int kind);
 
 // Returns how far ahead of the clock ids of this server may lie, those of this session included.
-int64_t server_known_reach_us();
+int64_t server_most_ahead_us();
 
 // Takes in how far ahead of the clock sessions of a database may have stamped.
-void server_learn_reach(int64_t reach_us);
+void server_learn_most_ahead(int64_t most_ahead_us);
 
 // Takes in which layout counts set-backs: `counter` tells layouts apart, and is not 0. Where the
 // file knows another one, no count serves moments that the other may have used. The file knows this
@@ -75,8 +75,8 @@ bool server_has_node(uint32_t node);
 // floors are, and where databases led its horizon since, but no further than sessions may stamp.
 Stamped server_right(int64_t now_us);
 
-// Lowers what lies past the moment `right_us` by mistake, but for what databases rely on meanwhile
-// and for the bounds that others have published.
-void server_repair(int64_t right_us, Stamped (*relied_by_others)());
+// Lowers what lies past the moment `right_us` by mistake, but for what databases have reserved
+// meanwhile and for the bounds that others have published.
+void server_repair(int64_t right_us, Stamped (*reserved_by_others)());
 
 } // namespace flakeid

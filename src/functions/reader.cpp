@@ -17,7 +17,7 @@ Reader& find_reader(FunctionCallInfo fcinfo, int arg)
             }
             reader.name = named.name;
         }
-        reader.generation = named.constant ? settings.generation : 0;
+        reader.settings_version = named.constant ? settings.version : 0;
         return reader;
     }
     auto* reader = static_cast<Reader*>(fcinfo->flinfo->fn_extra);
@@ -29,7 +29,7 @@ Reader& find_reader(FunctionCallInfo fcinfo, int arg)
     require_good_settings();
     reader->layout = settings.layout;
     reader->name = settings.layout_text;
-    reader->generation = settings.generation;
+    reader->settings_version = settings.version;
     return *reader;
 }
 

@@ -13,9 +13,9 @@ namespace flakeid {
 
 struct Reader {
     Layout layout;
-    const char* name;    // as the user named it
-    uint64_t generation; // of the settings that it is good for in every call; 0: look again
-    Oid checked;         // who may read enciphered ids, as far as it is known
+    const char* name;          // as the user named it
+    uint64_t settings_version; // of the settings that it is good for in every call; 0: look again
+    Oid checked;               // who may read enciphered ids, as far as it is known
 };
 
 // Returns the reader of layout argument `arg`, or of flakeid.layout where the function has no such
@@ -25,7 +25,7 @@ Reader& find_reader(FunctionCallInfo fcinfo, int arg);
 inline Reader& any_reader_of(FunctionCallInfo fcinfo, int arg)
 {
     auto* reader = static_cast<Reader*>(fcinfo->flinfo->fn_extra);
-    if (unlikely(reader == nullptr || reader->generation != settings.generation)) {
+    if (unlikely(reader == nullptr || reader->settings_version != settings.version)) {
         reader = &find_reader(fcinfo, arg);
     }
     return *reader;

@@ -4,7 +4,7 @@
 #include "durable/durable.hpp"
 #include "functions/row.hpp"
 #include "server/messages.hpp"
-#include "durable/given.hpp"
+#include "durable/assigned.hpp"
 #include "durable/horizon.hpp"
 #include "slots/tenure.hpp"
 #include "durable/fingerprints.hpp"
@@ -22,12 +22,12 @@ using namespace flakeid;
 
 namespace {
 
-constexpr char reach_name[] = "reach of server " INT64_FORMAT " " INT64_FORMAT;
+constexpr char most_ahead_name[] = "most ahead of server " INT64_FORMAT " " INT64_FORMAT;
 constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
 constexpr char hold_name[] = "lease hold";
-constexpr char generation_name[] = "lease generation";
-constexpr char given_name[] = "node given";
+constexpr char term_name[] = "lease term";
+constexpr char assigned_name[] = "node assigned";
 constexpr char key_name[] = "fingerprint of key %d";
 
 // True for the name of a key's fingerprint.
@@ -42,16 +42,16 @@ bool is_key_name(const char* name, int* number)
 }
 
 // Returns the name of what a dump says of the server that it comes from; another one has another.
-const char* reach_name_of(const Origin& origin)
+const char* most_ahead_name_of(const Origin& origin)
 {
-    return psprintf(reach_name, origin.timeline, origin.life);
+    return psprintf(most_ahead_name, origin.timeline, origin.incarnation);
 }
 
 // True for the name of what any server's dump says of it.
-bool is_reach_name(const char* name, Origin* origin)
+bool is_most_ahead_name(const char* name, Origin* origin)
 {
-    return sscanf(name, reach_name, &origin->timeline, &origin->life) == 2 &&
-           strcmp(name, reach_name_of(*origin)) == 0;
+    return sscanf(name, most_ahead_name, &origin->timeline, &origin->incarnation) == 2 &&
+           strcmp(name, most_ahead_name_of(*origin)) == 0;
 }
 
 uint32_t fingerprint_argument(int64_t value)
@@ -63,11 +63,11 @@ uint32_t fingerprint_argument(int64_t value)
     return static_cast<uint32_t>(value);
 }
 
-int64_t reach_argument(int64_t value)
+int64_t most_ahead_argument(int64_t value)
 {
-    if (value < least_reach_us || value > most_max_ahead_us) {
+    if (value < assumed_ahead_us || value > most_max_ahead_us) {
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("" INT64_FORMAT " is no reach of a server", value));
+                errmsg("" INT64_FORMAT " is no max_ahead of a server", value));
     }
     return value;
 }
@@ -159,14 +159,14 @@ FLAKEID_FUNCTION(flakeid_dumped)
             tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
         }
     };
-    row(reach_name_of(durable.origin),
-        std::max({durable.stamped.reach_us, server_known_reach_us(), least_reach_us}));
+    row(most_ahead_name_of(durable.origin),
+        std::max({durable.stamped.most_ahead_us, server_most_ahead_us(), assumed_ahead_us}));
     // Any layout may be another one where the dump is restored.
     row(plain_name, durable.stamped.latest_us);
     row(back_name, durable.stamped.stamp[back_horizon]);
     row(hold_name, durable.lease_hold_s);
-    row(generation_name, durable.lease_generation);
-    row(given_name, durable.given);
+    row(term_name, durable.lease_term);
+    row(assigned_name, durable.assigned);
     // They let one try guesses of a weak secret.
     const bool dumps_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_DATA);
     for (int number = 0; dumps_all && number < max_keys; number++) {
@@ -187,10 +187,10 @@ FLAKEID_FUNCTION(flakeid_restore)
         MyBackendType == B_BG_WORKER) {
         return BoolGetDatum(true);
     }
-    if (is_reach_name(name, &from)) {
-        const int64_t reach_us = reach_argument(value);
+    if (is_most_ahead_name(name, &from)) {
+        const int64_t most_ahead_us = most_ahead_argument(value);
         if (!same_origin(from, server_origin(true))) {
-            horizon_restore_elsewhere(reach_us);
+            horizon_restore_elsewhere(most_ahead_us);
         }
     } else if (strcmp(name, plain_name) == 0) {
         horizon_restore(plain_horizon, stamp_argument(value, false));
@@ -198,10 +198,10 @@ FLAKEID_FUNCTION(flakeid_restore)
         horizon_restore(back_horizon, stamp_argument(value, true));
     } else if (strcmp(name, hold_name) == 0) {
         tenure_restore_hold(value);
-    } else if (strcmp(name, generation_name) == 0) {
-        tenure_restore_generation(value);
-    } else if (strcmp(name, given_name) == 0) {
-        restore_given(value);
+    } else if (strcmp(name, term_name) == 0) {
+        tenure_restore_term(value);
+    } else if (strcmp(name, assigned_name) == 0) {
+        restore_assigned(value);
     } else if (is_key_name(name, &number)) {
         sealing_restore(number, fingerprint_argument(value));
     } else {
@@ -234,12 +234,12 @@ FLAKEID_FUNCTION(flakeid_restore_denied)
     const int64_t number = null[1] ? 0 : DatumGetInt64(value);
     const int64_t now_us = wall_us();
     Origin from;
-    if (is_reach_name(what, &from) && !same_origin(from, server_origin(true))) {
-        warn_of_horizon(apart_us(now_us, reach_argument(number)));
+    if (is_most_ahead_name(what, &from) && !same_origin(from, server_origin(true))) {
+        warn_of_horizon(takeover_us(now_us, most_ahead_argument(number)));
     }
     const int64_t us = stamp_us(stamp_of_number(number));
     if ((strcmp(what, plain_name) == 0 || strcmp(what, back_name) == 0) &&
-        us > apart_us(now_us, settings.max_ahead_us)) {
+        us > takeover_us(now_us, settings.max_ahead_us)) {
         warn_of_horizon(us); // no right clock led there
     }
     return static_cast<Datum>(0);

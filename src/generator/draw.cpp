@@ -180,9 +180,9 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         return 0;
     }
     int64_t wait_us;
-    if (d.verdict == Verdict::extend && !g.admitted) {
-        horizon_admit(g.horizon, g.node);
-        g.admitted = true;
+    if (d.verdict == Verdict::extend && !g.node_recorded) {
+        horizon_record_node(g.horizon, g.node);
+        g.node_recorded = true;
         g.version = 0; // makes the limits anew
         wait_us = 0;
     } else if (d.verdict == Verdict::extend) {
@@ -195,7 +195,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         const int64_t waited = waiting.us();
         // The first tick after a start, as after a promotion, is waited for in any case, but where
         // only a larger flakeid.max_ahead of other sessions puts it so far off.
-        const int64_t longest_start = std::max(settings.max_ahead_us, least_reach_us) +
+        const int64_t longest_start = std::max(settings.max_ahead_us, assumed_ahead_us) +
                                       allowed_behind_us + max_generated_tick_us;
         const bool first =
             (d.word <= g.limits.first || word_tick(g.shape, d.word) <= g.limits.least) &&

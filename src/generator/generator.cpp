@@ -52,7 +52,7 @@ void set_limits(Generator& g)
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }
     g.limits.last = last_word_at(g, g.bound);
-    g.limits.reserved = last_at(stamp_us(g.bound) - spared_us);
+    g.limits.reserved = last_at(stamp_us(g.bound) - headroom_us);
     g.early.word = last_at(stamp_us(g.bound) - early_extension_us);
     g.early.next_us = 0;
     // same with <=: a gap
@@ -62,7 +62,7 @@ void set_limits(Generator& g)
     if (g.tenure.entry != nullptr) {
         limit_to_lease(g);
     }
-    if (!g.admitted) {
+    if (!g.node_recorded) {
         g.limits.last = no_word;
     }
 }
@@ -95,9 +95,9 @@ void set_clock(Generator& g, int64_t now_us)
 void set_slot(Generator& g, uint32_t node, Slot* slot)
 {
     Assert(node <= g.layout.max_node && (slot->node == node || slot == &unleased_slot));
-    const bool admitted = slot == &unleased_slot || horizon_admits(g.horizon, node);
-    g.version = admitted && g.admitted ? g.version : 0; // 0 makes the limits anew
-    g.admitted = admitted;
+    const bool node_recorded = slot == &unleased_slot || horizon_has_node(g.horizon, node);
+    g.version = node_recorded && g.node_recorded ? g.version : 0; // 0 makes the limits anew
+    g.node_recorded = node_recorded;
     g.slot = slot;
     g.node = node;
     g.node_bits = place_node(g.layout, node);

@@ -54,7 +54,7 @@ constexpr uint64_t never_pinned = UINT64_MAX;
 // What a session keeps of one layout and node between draws: everything decoded, so that a draw
 // looks nothing up. Plain data. What the common case needs stands first.
 struct Generator {
-    uint64_t generation; // of the settings it was made from; 0: not made yet
+    uint64_t settings_version; // of the settings it was made from; 0: not made yet
     HorizonKind kind;
     Slot* slot; // of `node`
     Horizon* horizon;
@@ -70,10 +70,10 @@ struct Generator {
     EarlyExtension early;
     Cache cache;
     HeldTenure tenure;
-    bool admitted; // `node`, so that ids of it may be issued
-    Span granted;  // by flakeid.node; before auto has a lease, as if that began with node 0
-    Span span;     // that, or the one node that the caller named
-    uint32_t node; // of the span, where this session is
+    bool node_recorded; // `node`, so that ids of it may be issued
+    Span granted;       // by flakeid.node; before auto has a lease, as if that began with node 0
+    Span span;          // that, or the one node that the caller named
+    uint32_t node;      // of the span, where this session is
     SpanRound round;
 
     Oid user;         // who it was made for
@@ -89,7 +89,7 @@ void make_configured();
 
 inline Generator& configured_generator()
 {
-    if (unlikely(configured.generation != settings.generation)) {
+    if (unlikely(configured.settings_version != settings.version)) {
         make_configured();
     }
     return configured;
@@ -107,7 +107,7 @@ void change_node(Generator& generator, int32_t node);
 
 inline bool still_good(const Generator& generator)
 {
-    return generator.generation == settings.generation && generator.user == GetUserId();
+    return generator.settings_version == settings.version && generator.user == GetUserId();
 }
 
 // Brings generator.limits up to date.

@@ -1,6 +1,6 @@
 #include "generator/leased.hpp"
 
-#include "durable/given.hpp"
+#include "durable/assigned.hpp"
 #include "generator/refusals.hpp"
 #include "server/clock.hpp"
 
@@ -77,7 +77,7 @@ void view_lease(Generator& g)
     }
     open_slot(g, view);
     if (g.tenure.end_us != 0) {
-        remember_given();
+        remember_assigned();
     }
 }
 

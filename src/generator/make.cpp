@@ -4,7 +4,7 @@
 #include "core/settled.hpp"
 #include "durable/clone.hpp"
 #include "durable/fingerprints.hpp"
-#include "durable/given.hpp"
+#include "durable/assigned.hpp"
 #include "durable/server_horizon.hpp"
 #include "server/messages.hpp"
 #include "settings/lease_settings.hpp"
@@ -71,9 +71,9 @@ void refuse_ids_of_settings(const Generator& g)
     }
 }
 
-// The caller has set g.layout, g.name and g.preset. It sets g.generation last, so that an error
-// leaves the generator unmade, and to the one from before, since looking into catalogs may raise
-// it. `of_node`: the node that the user named, or nullptr.
+// The caller has set g.layout, g.name and g.preset. It sets g.settings_version last, so that an
+// error leaves the generator unmade, and to the one from before, since looking into catalogs may
+// raise it. `of_node`: the node that the user named, or nullptr.
 void make(Generator& g, const int32_t* of_node = nullptr)
 {
     require_good_settings();
@@ -121,7 +121,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         refuse_shared_node();
     }
     if (g.tenure.entry == nullptr) {
-        remember_given(); // otherwise once there is a lease
+        remember_assigned(); // otherwise once there is a lease
     }
     if (g.tenure.entry != nullptr && g.tenure.wanted_node == any_node) {
         set_slot(g, g.span.first, &unleased_slot);
@@ -136,7 +136,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
 
 void begin_named(Generator& g, const char* name, size_t length, bool of_settings)
 {
-    g.generation = 0;
+    g.settings_version = 0;
     g.of_settings = of_settings;
     g.name = name;
     const LayoutError error = parse_layout_or_preset(name, length, &g.layout, &g.preset);
@@ -164,19 +164,19 @@ bool anybody_may_use(const Layout& layout)
 
 void make_configured()
 {
-    const uint64_t generation = settings.generation;
-    configured.generation = 0;
+    const uint64_t version = settings.version;
+    configured.settings_version = 0;
     configured.layout = settings.layout;
     configured.name = settings.layout_text;
     configured.of_settings = true;
     configured.preset = find_preset(settings.layout_text, strlen(settings.layout_text));
     make(configured);
-    configured.generation = generation;
+    configured.settings_version = version;
 }
 
 void make_named(Generator& g, const char* name, size_t length)
 {
-    const uint64_t generation = settings.generation;
+    const uint64_t version = settings.version;
     begin_named(g, name, length, false);
     if (g.preset == nullptr && !anybody_may_use(g.layout) && !superuser()) {
         ereport(
@@ -188,16 +188,16 @@ void make_named(Generator& g, const char* name, size_t length)
     }
     make(g);
     g.user = GetUserId();
-    g.generation = generation;
+    g.settings_version = version;
 }
 
 void make_of_node(Generator& g, const char* name, size_t length, int32_t node)
 {
-    const uint64_t generation = settings.generation;
+    const uint64_t version = settings.version;
     begin_named(g, name, length, true);
     make(g, &node);
     g.user = GetUserId();
-    g.generation = generation;
+    g.settings_version = version;
 }
 
 void change_node(Generator& g, int32_t node)

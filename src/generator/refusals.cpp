@@ -75,8 +75,8 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
             errhint("%s", ahead_hint));
     }
     // Draws alone lead no further than this, of whatever session.
-    const int64_t reach_us = server_known_reach_us();
-    const bool set_back = start_us - now_us > 2 * reach_us + extension_us;
+    const int64_t most_ahead_us = server_most_ahead_us();
+    const bool set_back = start_us - now_us > 2 * most_ahead_us + extension_us;
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
         errmsg("the next id of node %u lies %s ahead of the clock", g.node, ahead),

@@ -73,19 +73,19 @@ void take_undrawn(Lowest& lowest)
     const Generator& g = lowest.g;
     // Other databases may drive the word further than ids of this one are kept from coming again,
     // and its row may be written further than the file of the server, which a copy may share.
-    const Stamp of_row = kept_stamp(g.horizon, g.kind);
-    const Word last_kept = last_word_at(g, std::min(of_row, server_bound(g.kind)));
-    const Word kept = last_kept == highest_word ? last_kept : last_kept + 1;
-    lowest.take(kept, 0);
+    const Stamp of_row = row_stamp(g.horizon, g.kind);
+    const Word last_covered = last_word_at(g, std::min(of_row, server_bound(g.kind)));
+    const Word covered = last_covered == highest_word ? last_covered : last_covered + 1;
+    lowest.take(covered, 0);
     // A mark further ahead than any id would not outlive a failover or a copy.
     const int64_t ahead_us = static_cast<int64_t>(g.limits.ahead) * g.layout.tick_us;
-    const Stamp begun_stamp =
-        within_reach(begun_after(g.horizon, g.kind), g.tick.start_us, ahead_us);
-    const Word before = last_word_at(g, begun_stamp);
-    const Word begun = before == no_word || before == highest_word ? before : before + 1;
+    const Stamp loaded_stamp =
+        within_most_ahead(loaded_row_stamp(g.horizon, g.kind), g.tick.start_us, ahead_us);
+    const Word before = last_word_at(g, loaded_stamp);
+    const Word past_loaded = before == no_word || before == highest_word ? before : before + 1;
     Word furthest = no_word;
     // same with >=: a wait instead of a count
-    uint64_t most_ahead = word_tick(g.shape, begun) > g.limits.now ? g.limits.ahead : 0;
+    uint64_t most_ahead = word_tick(g.shape, past_loaded) > g.limits.now ? g.limits.ahead : 0;
     int nodes = 0;
     Word first = highest_word;
     Slot* some = nullptr;
@@ -112,18 +112,18 @@ void take_undrawn(Lowest& lowest)
         raise_to(&slots[i].word, word_number(skipped));
         const Word word{pg_atomic_read_u64(&slots[i].word)};
         if (word != closed_word) {
-            const Word next = std::max(word + 1, begun);
+            const Word next = std::max(word + 1, past_loaded);
             lowest.take(next, slots[i].key.node);
             first = std::min(first, next); // same with max: a gap
         }
     }
     if (first == highest_word) {
-        first =
-            std::max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1, begun);
+        first = std::max(furthest == no_word ? no_word : last_of_tick(g.shape, furthest) + 1,
+                         past_loaded);
         lowest.take(first, 0);
     }
     if (some != nullptr) {
-        some->settled = std::max(some->settled, used_up(g.shape, std::min(first, kept)));
+        some->settled = std::max(some->settled, used_up(g.shape, std::min(first, covered)));
     }
     LWLockRelease(AddinShmemInitLock);
 }
@@ -352,7 +352,7 @@ int64_t settled_id(Generator& g, const SnapshotData& snapshot)
     }
     pg_read_barrier();
     const SnapshotView view = view_of(snapshot);
-    if (!misses_nothing(view, keep_from_now(pins))) {
+    if (!misses_nothing(view, watch_from_now(pins))) {
         lowest.take(no_word, 0);
     }
     take_prepared(pins, lowest, view);

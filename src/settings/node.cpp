@@ -153,7 +153,7 @@ const char* node_file; // the path in flakeid.node
 // What the file held when a session looked first with the settings in effect, so that all its
 // generators have one number.
 struct FileSpan {
-    uint64_t generation; // of the settings
+    uint64_t settings_version; // of the settings
     uint32_t first, last;
 };
 static_assert(is_plain<FileSpan>);
@@ -185,7 +185,7 @@ bool read_span(const char* at, uint32_t* first, uint32_t* last)
 
 void read_file_span(NodeSpan* span)
 {
-    if (file_span.generation != settings.generation) {
+    if (file_span.settings_version != settings.version) {
         const NodeFile file = read_node_file(node_file);
         span->problem = file.problem;
         span->hint = file.hint;
@@ -195,7 +195,7 @@ void read_file_span(NodeSpan* span)
                                      node_file);
             span->hint = "Write one line that has the number, or the span, and nothing else.";
         }
-        file_span.generation = span->problem == nullptr ? settings.generation : 0;
+        file_span.settings_version = span->problem == nullptr ? settings.version : 0;
     }
     span->first = file_span.first;
     span->last = file_span.last;
@@ -282,7 +282,7 @@ void assign_node(const char* newval, void* extra)
 {
     memcpy(&node_setting, extra, sizeof(NodeSetting));
     node_file = path_of(newval);
-    settings.generation++;
+    settings.version++;
     assigned(early_node, extra);
 }
 

@@ -122,7 +122,7 @@ void assign_secret(const char*, void* extra)
     }
     forget_secret();
     setting_secret = *secret;
-    settings.generation++;
+    settings.version++;
 }
 
 const char* show_secret()
@@ -143,7 +143,7 @@ void assign_secret_file(const char* newval, void*)
 {
     secret_file = newval;
     forget_secret();
-    settings.generation++;
+    settings.version++;
 }
 
 // True when `fingerprint` is the first fingerprint of that key of the file of that name.
@@ -376,13 +376,13 @@ void load_secret(bool (*used)())
                 errdetail("Sealed and enciphered ids need a secret of 16 bytes."),
                 errhint("%s", no_secret_hint(used())));
     }
-    expanded_secret.loaded = settings.generation;
-    expanded_secret.generation = has_key(0) ? settings.generation : 0;
+    expanded_secret.loaded = settings.version;
+    expanded_secret.settings_version = has_key(0) ? settings.version : 0;
 }
 
 void load_key(bool (*used)())
 {
-    if (expanded_secret.loaded != settings.generation) {
+    if (expanded_secret.loaded != settings.version) {
         load_secret(used);
     }
     if (!has_key(0)) {

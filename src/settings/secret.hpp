@@ -32,14 +32,14 @@ struct ExpandedSecret {
     int current;                                     // the key of new sealed texts
     PrefixKey prefix[max_prefix_keys];               // those that were used last
     int next_prefix;                                 // the place of the next one
-    uint64_t loaded;     // the generation of the settings whose secret it is; 0: none is loaded
-    uint64_t generation; // the same where key 0 is present
+    uint64_t loaded;           // the version of the settings whose secret it is; 0: none is loaded
+    uint64_t settings_version; // the same where key 0 is present
 
     // Set by fingerprints.cpp, when what is loaded was found to be right for sealed ids of this
     // database.
-    uint64_t sealing_generation; // that of the settings then; 0: it was not
-    TimestampTz read_at;         // the last reload of the configuration by then
-    bool compared; // false: it was loaded in logical decoding, and compared with nothing
+    uint64_t sealing_version; // that of the settings then; 0: it was not
+    TimestampTz read_at;      // the last reload of the configuration by then
+    bool compared;            // false: it was loaded in logical decoding, and compared with nothing
 };
 extern ExpandedSecret expanded_secret;
 

@@ -15,7 +15,7 @@ Settings settings;
 
 namespace {
 
-constexpr int default_max_ahead_ms = least_reach_us / us_per_ms;
+constexpr int default_max_ahead_ms = assumed_ahead_us / us_per_ms;
 constexpr int min_max_ahead_ms = least_max_ahead_us / us_per_ms;
 constexpr int max_max_ahead_ms = most_max_ahead_us / us_per_ms;
 constexpr int default_max_leap_s = 86400;
@@ -59,20 +59,20 @@ void assign_layout(const char* newval, void* extra)
     }
     settings.layout = *layout;
     settings.layout_text = newval;
-    settings.generation++;
+    settings.version++;
     assigned(early_layout, extra);
 }
 
 // Ids that were reserved before are dropped: what was drawn one by one meanwhile is above them.
 void assign_cache(int, void*)
 {
-    settings.generation++;
+    settings.version++;
 }
 
 void assign_max_ahead(int newval, void*)
 {
     settings.max_ahead_us = newval * us_per_ms;
-    settings.generation++;
+    settings.version++;
 }
 
 void assign_when_ahead(int newval, void*)

@@ -11,7 +11,7 @@ enum class WhenAhead : int { wait, error };
 
 struct Settings {
     // Raised whenever one of the settings that a generator or reader decodes further changes.
-    uint64_t generation;
+    uint64_t version;
 
     Layout layout;
     const char* layout_text; // as the user wrote it: for messages

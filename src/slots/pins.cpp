@@ -57,7 +57,7 @@ void create(void* memory)
     pg_atomic_init_u64(&fresh->polls, 0);
     SpinLockInit(&fresh->lock);
     pg_atomic_init_u32(&fresh->looked, 0);
-    pg_atomic_init_u64(&fresh->kept_since, 0);
+    pg_atomic_init_u64(&fresh->watched_since, 0);
     fresh->prepared_places = static_cast<uint32_t>(MaxBackends + 2 * max_prepared_xacts);
     pg_atomic_init_u32(&fresh->prepared_used, 0);
     pg_atomic_init_u64(&fresh->prepared_count, 0);
@@ -244,7 +244,7 @@ void hand_to_prepared()
 void after_commit()
 {
     const FullTransactionId xid = GetTopFullTransactionIdIfAny();
-    if (FullTransactionIdIsValid(xid) && pg_atomic_read_u64(&pins->kept_since) != 0) {
+    if (FullTransactionIdIsValid(xid) && pg_atomic_read_u64(&pins->watched_since) != 0) {
         keep_ended(U64FromFullTransactionId(xid));
     }
 }
@@ -310,13 +310,13 @@ Pins* pins_begin()
     return pins;
 }
 
-uint64_t keep_from_now(Pins& of)
+uint64_t watch_from_now(Pins& of)
 {
-    uint64_t since = pg_atomic_read_u64(&of.kept_since);
+    uint64_t since = pg_atomic_read_u64(&of.watched_since);
     if (unlikely(since == 0)) {
         LWLockAcquire(ProcArrayLock, LW_SHARED); // no transaction ends for others meanwhile
         since = latest_completed_transaction();
-        pg_atomic_write_u64(&of.kept_since, since);
+        pg_atomic_write_u64(&of.watched_since, since);
         LWLockRelease(ProcArrayLock);
     }
     return since;

@@ -11,7 +11,7 @@
 // process, at the first id of a transaction and at its end, until somebody asks for a mark: what
 // ends is kept from then on, until the server stops. A process that ends its transaction asks
 // whether it is to keep it without a barrier: it has left the running ones under ProcArrayLock, and
-// keep_from_now() holds that while it begins. Whatever ends for others after that is kept.
+// watch_from_now() holds that while it begins. Whatever ends for others after that is kept.
 //
 // Locking: a process sets its pins without a lock, and a holder's lock is held where a parallel
 // worker may set one at the same time. The leader alone takes them back, and alone adds to the
@@ -87,7 +87,7 @@ struct Pins {
     pg_atomic_uint32 looked; // 1: prepared transactions of an earlier run were looked for
     // The latest transaction that had ended when processes began to keep what they end; 0: they do
     // not.
-    pg_atomic_uint64 kept_since;
+    pg_atomic_uint64 watched_since;
     uint32_t prepared_places;
     pg_atomic_uint32 prepared_used;  // places from here on were never used
     pg_atomic_uint64 prepared_count; // all that were ever added to `prepared`
@@ -106,7 +106,7 @@ Pins* pins_begin();
 
 // From now on all processes keep what they end. Returns the latest transaction that had ended when
 // that began.
-uint64_t keep_from_now(Pins& pins);
+uint64_t watch_from_now(Pins& pins);
 
 // The number of this session's transaction, from 1.
 extern uint64_t transaction_number;

@@ -100,7 +100,7 @@ void tenure_tell(TenureRow row, void* to);
 
 // Takes over what a dump says of the leases that its database handed out.
 void tenure_restore_hold(int64_t hold_s);
-void tenure_restore_generation(int64_t number);
+void tenure_restore_term(int64_t number);
 
 // Adds the part of the shared memory; starts the lease worker with a preloaded server.
 void tenure_init();

@@ -61,7 +61,7 @@ flakeid::Durable made_anew()
 void raise(int64_t us)
 {
     const int repairs = repairs_of(my_database());
-    const int64_t reach_us = flushed_file(here()).stamped.reach_us;
+    const int64_t most_ahead_us = flushed_file(here()).stamped.most_ahead_us;
     raise_begins(my_database());
     if (running->random.one_in(3)) {
         flakeid::horizon_restore(running->random.one_in(2) ? flakeid::plain_horizon
@@ -80,7 +80,7 @@ void raise(int64_t us)
         my_raise = std::max(my_raise, us); // a rollback undoes a restore
         return;
     }
-    if (durable_of(here().flushed_rows[my_database()]).stamped.reach_us < reach_us) {
+    if (durable_of(here().flushed_rows[my_database()]).stamped.most_ahead_us < most_ahead_us) {
         broken("a row that was raised does not say how far ahead ids of this server may lie");
     }
     horizon_is_raised(my_database(), us);
@@ -290,7 +290,7 @@ void restore_dump()
         mistake_begins(my_database(), false); // which the dump brings
     }
     if (restored_elsewhere) { // its server knew what its roles may do, see step_take_copy()
-        flakeid::horizon_restore_elsewhere(std::max(dump.stamped.reach_us, world.max_ahead));
+        flakeid::horizon_restore_elsewhere(std::max(dump.stamped.most_ahead_us, world.max_ahead));
     }
     const int64_t* stamp = dump.stamped.stamp;
     flakeid::horizon_restore(flakeid::plain_horizon, flakeid::stamp_of(0, dump.stamped.latest_us));

@@ -123,12 +123,12 @@ ssize_t read_at(Descriptor& from, void* to, size_t size, size_t at)
 }
 
 // False for a record that counts for nothing, since the repair that came between has written.
-bool is_of_latest_era(const DiskFile& file, const void* from, size_t size)
+bool is_of_latest_fence(const DiskFile& file, const void* from, size_t size)
 {
     flakeid::Record written, records[flakeid::record_count] = {};
     memcpy(&written, from, std::min(size, sizeof written));
     memcpy(records, file.bytes.data(), std::min(file.bytes.size(), sizeof records));
-    return size < sizeof written || written.head.era >= era_of_records(records);
+    return size < sizeof written || written.head.fence >= fence_of_records(records);
 }
 
 ssize_t write_at(Descriptor& to, const void* from, size_t size, size_t at)
@@ -146,7 +146,7 @@ ssize_t write_at(Descriptor& to, const void* from, size_t size, size_t at)
         }
         my_page = static_cast<int64_t>(at);
     }
-    const bool counts = is_of_latest_era(*file, from, size);
+    const bool counts = is_of_latest_fence(*file, from, size);
     file->bytes.resize(std::max(file->bytes.size(), at + size));
     memcpy(&file->bytes[at], from, size);
     file->modified = file->changed = wall_clock(here());

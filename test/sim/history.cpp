@@ -61,7 +61,7 @@ void database_is_dropped(int database)
 void max_ahead_is_asked(int64_t us)
 {
     if (!lives.empty()) {
-        lives.back().least_reach = std::min(lives.back().least_reach, us);
+        lives.back().least_max_ahead = std::min(lives.back().least_max_ahead, us);
     }
 }
 

@@ -134,6 +134,12 @@ AclResult pg_parameter_aclcheck(const char*, Oid, AclMode)
     return ACLCHECK_OK;
 }
 
+// Nothing is decoded here.
+bool HistoricSnapshotActive(void)
+{
+    return false;
+}
+
 bool RecoveryInProgress(void)
 {
     return here().in_recovery;

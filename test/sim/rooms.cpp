@@ -21,7 +21,7 @@ void load_key(bool (*)())
     const unsigned char bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     sparx_expand(bytes, &expanded_secret.key[0]);
     expanded_secret.present = 1;
-    expanded_secret.loaded = expanded_secret.generation = settings.generation;
+    expanded_secret.loaded = expanded_secret.settings_version = settings.version;
 }
 
 // ---- The server is the only one, and everybody may do everything.

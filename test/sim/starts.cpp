@@ -77,17 +77,17 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
     }
 }
 
-bool knows_reach(const flakeid::Stamped& said)
+bool knows_most_ahead(const flakeid::Stamped& said)
 {
     // Without that, a role's own max_ahead counts, which may be less than others had.
-    return world.max_ahead == World{}.max_ahead || said.reach_us >= world.max_ahead;
+    return world.max_ahead == World{}.max_ahead || said.most_ahead_us >= world.max_ahead;
 }
 
-bool rows_know_reach(const Directory& directory)
+bool rows_know_most_ahead(const Directory& directory)
 {
     return std::all_of(directory.databases, directory.databases + server().database_count,
                        [](const DatabaseFiles& database) {
-                           return knows_reach(durable_of(current_file(database)).stamped);
+                           return knows_most_ahead(durable_of(current_file(database)).stamped);
                        });
 }
 

@@ -7,8 +7,8 @@
 namespace sim {
 
 // guarantees.md: where only a role has a larger max_ahead, another server has to be told of it.
-bool knows_reach(const flakeid::Stamped& said);
-bool rows_know_reach(const Directory& directory);
+bool knows_most_ahead(const flakeid::Stamped& said);
+bool rows_know_most_ahead(const Directory& directory);
 
 // As initdb makes it.
 Directory fresh_directory(Server& server);

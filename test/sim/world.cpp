@@ -139,7 +139,7 @@ void step_promotion()
 {
     Server& s = server();
     Directory standby = standby_at(s, true_us - chance.below(second)); // replay lag under 1 s
-    if (!rows_know_reach(standby)) {
+    if (!rows_know_most_ahead(standby)) {
         return;
     }
     promotion_happened();
@@ -152,7 +152,7 @@ void step_promotion()
 
 void step_take_copy()
 {
-    if (!knows_reach(flushed_file(server()).stamped)) {
+    if (!knows_most_ahead(flushed_file(server()).stamped)) {
         return;
     }
     if (copies.size() == 4) {

@@ -155,15 +155,15 @@ for my $given ('7-9', 'cluster_name', '0')
 	is($told // '0', $given, 'which is what the error says when it is missing');
 }
 $bare->safe_psql('postgres', 'CREATE DATABASE leased');
-$bare->safe_psql('leased', q{CREATE EXTENSION flakeid; INSERT INTO flakeid.restored VALUES ('node given', 1)});
+$bare->safe_psql('leased', q{CREATE EXTENSION flakeid; INSERT INTO flakeid.restored VALUES ('node assigned', 1)});
 like(refusal($bare, 'SELECT flake_next()', database => 'leased'), qr/^55000: flakeid.coordinator is not set, and nodes were leased when ids were made here/, 'a lost coordinator');
 $bare->safe_psql('postgres', 'CREATE DATABASE automatic');
-$bare->safe_psql('automatic', "CREATE EXTENSION flakeid; INSERT INTO flakeid.restored VALUES ('node given', 5)");
+$bare->safe_psql('automatic', "CREATE EXTENSION flakeid; INSERT INTO flakeid.restored VALUES ('node assigned', 5)");
 like(refusal($bare, 'SELECT flake_next()', database => 'automatic'), qr/ and was auto when .*\nhint: Set flakeid\.coordinator as it was, and then: LOAD 'flakeid'; ALTER SYSTEM SET flakeid\.node = 'auto';/s,
 	'a lost coordinator and auto');
 is(refusal($bare, "SET flakeid.node = 0; SELECT flake_next()", database => 'leased'), '', 'a session that sets its node makes ids');
-like(refusal($bare, "INSERT INTO flakeid.restored VALUES ('node given', 31)", database => 'leased'), qr/^22003: 31 is no node that was given/, 'what is none');
-like(refusal($bare, "INSERT INTO flakeid.restored VALUES ('reach of server 1 1', 1)", database => 'leased'), qr/^22003: 1 is no reach of a server/, 'what no server has');
+like(refusal($bare, "INSERT INTO flakeid.restored VALUES ('node assigned', 31)", database => 'leased'), qr/^22003: 31 is no node that was assigned/, 'what is none');
+like(refusal($bare, "INSERT INTO flakeid.restored VALUES ('most ahead of server 1 1', 1)", database => 'leased'), qr/^22003: 1 is no max_ahead of a server/, 'what no server has');
 $bare->stop;
 
 #

@@ -28,8 +28,7 @@ const Wish up_to_7 = wish_of(true);
 constexpr char realm[] = "00000000-0000-4000-8000-000000000001";
 
 AnswerStatus grant_status(std::vector<std::string> texts, const Wish& wish, Grant* grant = nullptr,
-                          std::vector<std::string> here = {realm, "5", "1"},
-                          Generation* known = nullptr)
+                          std::vector<std::string> here = {realm, "5", "1"}, Term* known = nullptr)
 {
     std::vector<AnswerField> fields;
     if (texts.size() == 4) {
@@ -38,7 +37,7 @@ AnswerStatus grant_status(std::vector<std::string> texts, const Wish& wish, Gran
     if (texts.size() == 5) {
         texts.insert(texts.end(), here.begin(), here.end());
     }
-    Generation nothing{};
+    Term nothing{};
     for (const std::string& text : texts) {
         fields.push_back({text.data(), text.size(), true});
     }
@@ -130,7 +129,7 @@ TEST(Answer, NoCoordinatorIsBelievedThatWasReplaced)
 {
     const std::vector<std::string> lease = {"7", token, "1700000000", "1700000060"};
     const std::string other = "00000000-0000-4000-8000-000000000002";
-    Generation known{};
+    Term known{};
     Grant grant{};
     auto ask = [&](std::vector<std::string> here) {
         return grant_status(lease, node_7, &grant, here, &known);
@@ -148,8 +147,8 @@ TEST(Answer, NoCoordinatorIsBelievedThatWasReplaced)
     EXPECT_EQ(ask({realm, "5", "1"}), AnswerStatus::not_believed);
     EXPECT_EQ(ask({realm, "9223372036854775807", "9223372036854775807"}), AnswerStatus::ok);
     EXPECT_EQ(ask({realm, "9223372036854775808", "1"}), AnswerStatus::bad_number);
-    EXPECT_EQ(next_generation(5, 4), 6);
-    EXPECT_EQ(next_generation(5, 7), 7);
+    EXPECT_EQ(next_term(5, 4), 6);
+    EXPECT_EQ(next_term(5, 7), 7);
 }
 
 TEST(Answer, ShapeIsLookedAtFirst)
@@ -159,7 +158,7 @@ TEST(Answer, ShapeIsLookedAtFirst)
     const AnswerField field = {"7", 1, true};
     const AnswerField null = {"", 0, false};
     EXPECT_EQ(grant_status({"7"}, node_7), AnswerStatus::bad_shape);
-    Generation known{};
+    Term known{};
     const AnswerField id = {realm, sizeof realm - 1, true};
     const AnswerField end[] = {field, id, field, field};
     const AnswerField no_end[] = {null, id, field, field};

@@ -22,21 +22,21 @@ RenewDecision renewed(const LeaseMoment& moment, int64_t free_from_us, int64_t k
 
 } // namespace
 
-TEST(LeaseRules, AGenerationBeginsWithEachRestAndWhereverItRuns)
+TEST(LeaseRules, ATermBeginsWithEachRestAndWhereverItRuns)
 {
     const LeaseClockRead first = read_lease_clock({}, now, 1, 70);
-    EXPECT_EQ(first.clock.generation, now);
+    EXPECT_EQ(first.clock.term, now);
     EXPECT_EQ(first.moment.rest_until_us, 0);
     const LeaseClockRead same = read_lease_clock(first.clock, now + s, 1, 70);
-    EXPECT_EQ(same.clock.generation, now);
+    EXPECT_EQ(same.clock.term, now);
     // a clock that is behind begins a later one all the same, and time stands still
     const LeaseClockRead moved = read_lease_clock(same.clock, now - 5 * s, 2, 70);
     EXPECT_TRUE(moved.moved);
     EXPECT_EQ(moved.moment.now_us, now + s);
-    EXPECT_EQ(moved.clock.generation, now + s);
+    EXPECT_EQ(moved.clock.term, now + s);
     EXPECT_EQ(moved.moment.rest_until_us, second + 72 * s);
     EXPECT_EQ(begin_lease_rest(moved.clock, now).clock_us, now + s);
-    EXPECT_EQ(begin_lease_rest(moved.clock, now).generation, now + s + 1);
+    EXPECT_EQ(begin_lease_rest(moved.clock, now).term, now + s + 1);
 }
 
 TEST(LeaseRules, AnyNodeIsAnyButNodeZero)

@@ -16,17 +16,17 @@ struct File {
     Record records[record_count]{};
     FileFacts facts{77, 5 * second_ns, 100 * second_ns, 100 * second_ns};
 
-    explicit File(uint64_t era = 1)
+    explicit File(uint64_t fence = 1)
     {
         for (int i = 0; i < record_count; i++) {
-            write(i, era);
+            write(i, fence);
         }
     }
 
-    void write(int place, uint64_t era = 1)
+    void write(int place, uint64_t fence = 1)
     {
         facts.modified_ns += second_ns;
-        records[place].head.era = era;
+        records[place].head.fence = fence;
         memset(records[place].body, place, sizeof records[place].body);
         seal_record(&records[place], facts);
         facts.changed_ns = facts.modified_ns;
@@ -99,7 +99,7 @@ TEST(Record, EveryByteIsChecked)
 TEST(Record, Nothing)
 {
     const Record none[record_count]{};
-    EXPECT_EQ(era_of_records(none), 0u);
+    EXPECT_EQ(fence_of_records(none), 0u);
     EXPECT_FALSE(own_records(none, FileFacts{}));
     EXPECT_FALSE(is_sealed(Record{}));
 }
@@ -111,7 +111,7 @@ TEST(Record, OfAnEarlierEraCountsForNothing)
     EXPECT_FALSE(file.own());
     for (int i = 0; i < record_count; i++) {
         file.write(i, 2);
-        EXPECT_EQ(era_of_records(file.records), 2u);
-        EXPECT_TRUE(file.own()) << "each record says all that its era knows";
+        EXPECT_EQ(fence_of_records(file.records), 2u);
+        EXPECT_TRUE(file.own()) << "each record says all that its fence knows";
     }
 }

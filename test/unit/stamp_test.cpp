@@ -8,7 +8,7 @@ using namespace flakeid;
 namespace {
 
 constexpr int64_t now_us = INT64_C(1790000000) * us_per_s;
-constexpr int64_t reach_us = 5 * us_per_s;
+constexpr int64_t most_ahead_us = 5 * us_per_s;
 constexpr int64_t never = -1;
 
 // Stamps of all sizes, near the times above and anywhere.
@@ -95,8 +95,8 @@ TEST(FloorsAtStart, AreNeverNone)
 TEST(FloorsAtStart, ElsewhereLiePastAllThatMayBeMissing)
 {
     Random random(3);
-    const int64_t apart = apart_us(now_us, reach_us);
-    EXPECT_EQ(apart, now_us + reach_us + allowed_behind_us);
+    const int64_t apart = takeover_us(now_us, most_ahead_us);
+    EXPECT_EQ(apart, now_us + most_ahead_us + allowed_behind_us);
     for (int i = 0; i < 100000; i++) {
         const Stamped kept = random_stamped(random);
         const Floors floors = floors_at_start(kept, apart);
@@ -112,7 +112,7 @@ TEST(FloorsAtStart, ElsewhereLiePastAllThatMayBeMissing)
 
 TEST(FloorsAtStart, OfAnUnknownServerLieWithinItsReach)
 {
-    EXPECT_EQ(apart_us(now_us, 0), now_us + least_reach_us + allowed_behind_us);
+    EXPECT_EQ(takeover_us(now_us, 0), now_us + assumed_ahead_us + allowed_behind_us);
     EXPECT_EQ(floors_at_start(Stamped{}, now_us).stamp[plain_horizon], stamp_of(0, now_us));
 }
 
@@ -121,14 +121,14 @@ TEST(Stamped, MergedSaysWhatBothSay)
     Random random(12);
     for (int i = 0; i < 10000; i++) {
         Stamped a = random_stamped(random), b = random_stamped(random);
-        a.nodes = 5, b.nodes = 6, a.reach_us = i, b.reach_us = reach_us;
+        a.nodes = 5, b.nodes = 6, a.most_ahead_us = i, b.most_ahead_us = most_ahead_us;
         a.least_us = 10000 - i, b.least_us = i;
         const Stamped both = merged(a, b);
         for (const Stamped& one : {a, b}) {
             ASSERT_GE(both.stamp[plain_horizon], one.stamp[plain_horizon]);
             ASSERT_GE(both.stamp[back_horizon], one.stamp[back_horizon]);
             ASSERT_GE(both.latest_us, one.latest_us);
-            ASSERT_GE(both.reach_us, one.reach_us);
+            ASSERT_GE(both.most_ahead_us, one.most_ahead_us);
             ASSERT_GE(both.least_us, one.least_us);
             ASSERT_EQ(both.nodes & one.nodes, one.nodes);
         }
@@ -149,19 +149,20 @@ TEST(Floors, LaterAreThoseOfBoth)
 
 TEST(WantedStamp, GoesAsFarAsAStartSpares)
 {
-    const Stamp needed = stamp_of(0, now_us + reach_us);
-    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us), needed);
-    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us, now_us + reach_us + us_per_s),
-              stamp_of(0, now_us + reach_us + us_per_s));
-    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us, now_us + us_per_day),
-              stamp_of(0, now_us + reach_us + extension_us));
+    const Stamp needed = stamp_of(0, now_us + most_ahead_us);
+    EXPECT_EQ(wanted_stamp(needed, now_us, most_ahead_us), needed);
+    EXPECT_EQ(wanted_stamp(needed, now_us, most_ahead_us, now_us + most_ahead_us + us_per_s),
+              stamp_of(0, now_us + most_ahead_us + us_per_s));
+    EXPECT_EQ(wanted_stamp(needed, now_us, most_ahead_us, now_us + us_per_day),
+              stamp_of(0, now_us + most_ahead_us + extension_us));
 }
 
 TEST(ServerReach, IsASecondFurtherWithinMaxAhead)
 {
-    EXPECT_EQ(server_reach_us(now_us, now_us, reach_us), now_us + us_per_s);
-    EXPECT_EQ(server_reach_us(now_us + reach_us, now_us, reach_us), now_us + reach_us);
-    EXPECT_EQ(server_reach_us(now_us + us_per_day, now_us, reach_us), now_us + us_per_day);
+    EXPECT_EQ(file_target_us(now_us, now_us, most_ahead_us), now_us + us_per_s);
+    EXPECT_EQ(file_target_us(now_us + most_ahead_us, now_us, most_ahead_us),
+              now_us + most_ahead_us);
+    EXPECT_EQ(file_target_us(now_us + us_per_day, now_us, most_ahead_us), now_us + us_per_day);
 }
 
 TEST(WantedStamp, ReachesWhatIsNeededAndNoFurtherThanItMay)
@@ -169,12 +170,12 @@ TEST(WantedStamp, ReachesWhatIsNeededAndNoFurtherThanItMay)
     Random random(4);
     for (int i = 0; i < 100000; i++) {
         const Stamp needed = random_stamp(random);
-        const Stamp wanted = wanted_stamp(needed, now_us, reach_us);
+        const Stamp wanted = wanted_stamp(needed, now_us, most_ahead_us);
         ASSERT_GE(wanted, needed);
         ASSERT_EQ(stamp_back(wanted), stamp_back(needed));
         ASSERT_LE(stamp_us(wanted), std::min(stamp_us(needed) + extension_us, last_stamp_us));
         if (wanted > needed) {
-            ASSERT_LE(stamp_us(wanted), now_us + reach_us);
+            ASSERT_LE(stamp_us(wanted), now_us + most_ahead_us);
         }
     }
 }
@@ -182,7 +183,7 @@ TEST(WantedStamp, ReachesWhatIsNeededAndNoFurtherThanItMay)
 TEST(WantedStamp, IsAFullExtensionWhereTheClockAllowsIt)
 {
     const Stamp needed = stamp_of(1, now_us);
-    EXPECT_EQ(wanted_stamp(needed, now_us, reach_us), stamp_of(1, now_us + extension_us));
+    EXPECT_EQ(wanted_stamp(needed, now_us, most_ahead_us), stamp_of(1, now_us + extension_us));
     EXPECT_EQ(wanted_stamp(needed, now_us, us_per_s), stamp_of(1, now_us + us_per_s));
 }
 
@@ -193,7 +194,7 @@ TEST(Extension, NeverGoesBackAndWritesOneOfTwo)
         const Stamp bound = random_stamp(random);
         const Stamp page = std::max(bound, up_to(random, 2) == 0 ? random_stamp(random) : bound);
         const Stamp needed = random_stamp(random);
-        const Stamp wanted = wanted_stamp(needed, now_us, reach_us);
+        const Stamp wanted = wanted_stamp(needed, now_us, most_ahead_us);
         const auto since = static_cast<int64_t>(up_to(random, 2 * us_per_s)) - us_per_s / 4;
         const Extension next = extension(page, bound, needed, wanted, since);
         ASSERT_GE(next.stamp, page);
@@ -240,7 +241,7 @@ TEST(Extension, OfABackCountDoesNotWait)
 {
     const Stamp bound = stamp_of(0, now_us);
     const Stamp needed = stamp_of(1, now_us - us_per_day);
-    const Stamp wanted = wanted_stamp(needed, now_us - us_per_day, reach_us);
+    const Stamp wanted = wanted_stamp(needed, now_us - us_per_day, most_ahead_us);
     EXPECT_EQ(extension(bound, bound, needed, wanted, 0).stamp, wanted);
 }
 

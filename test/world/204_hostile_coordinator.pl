@@ -17,7 +17,7 @@ use Test::More;
 
 my $token = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
 my $now = int time;
-my @here = @FakeCoordinator::generation;
+my @here = @FakeCoordinator::term;
 
 # A good coordinator but for what it says about a lease.
 sub lease
@@ -51,7 +51,7 @@ my %wrong = (
 	'more nodes than there are' => [ FakeCoordinator::row('5', $token, $now, $now + 3, '9' x 30, @here), qr/out of range/ ],
 	'nodes past the last one' => [ FakeCoordinator::row('5', $token, $now, $now + 3, 1020, @here), qr/not asked for/ ],
 	'no id of a realm' => [ FakeCoordinator::row('5', $token, $now, $now + 3, 1, 'x', 1, 1), qr/realm in the answer is no uuid/ ],
-	'no generation' => [ FakeCoordinator::row('5', $token, $now, $now + 3, 1, $here[0], 0, 1), qr/out of range/ ],
+	'no term' => [ FakeCoordinator::row('5', $token, $now, $now + 3, 1, $here[0], 0, 1), qr/out of range/ ],
 	'a COPY' => [ FakeCoordinator::message('H', pack('Cn', 0, 0)), $shape ],
 	'an empty query' => [ FakeCoordinator::message('I', '') . FakeCoordinator::message('Z', 'I'), $shape ],
 	'no message of the protocol' => [ FakeCoordinator::message("\xff", 'x' x 50), qr/\w/ ],

@@ -14,7 +14,7 @@ my $dir = PostgreSQL::Test::Utils::tempdir;
 chomp(my ($include, $lib) = map { (run_command([ 'pg_config', $_ ]))[0] } '--includedir', '--libdir');
 system('cc', '-O1', '-fPIC', '-shared', '-o', "$dir/frozen_clock.so", "$sim/leases/sql/frozen_clock.c", '-ldl') == 0 or die;
 system('g++', '-std=c++17', "-I$FindBin::Bin/../../src", "-I$sim", '-isystem', $include, '-o', "$dir/compare",
-	glob("$sim/leases/sql/*.cpp"), glob("$sim/leases/coordinator*.cpp"), map({ "$FindBin::Bin/../../src/leases/rules/$_.cpp" } 'generation', 'lease_rules'), "-L$lib", '-lpq') == 0 or die;
+	glob("$sim/leases/sql/*.cpp"), glob("$sim/leases/coordinator*.cpp"), map({ "$FindBin::Bin/../../src/leases/rules/$_.cpp" } 'term', 'lease_rules'), "-L$lib", '-lpq') == 0 or die;
 
 # The wall clock of the server is a number in a file, which the program sets: late in 2033.
 open my $clock, '>:raw', "$dir/clock" or die $!;

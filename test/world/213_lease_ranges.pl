@@ -98,7 +98,7 @@ $coordinator->start;
 
 # A server that was not updated asks for no number, and gets the first node. (What it asks is kept here.)
 my $old_question = q{SELECT a.node, a.token, pg_catalog.date_part('epoch', a.lease_start)::pg_catalog.int8,
-	pg_catalog.date_part('epoch', a.lease_end)::pg_catalog.int8, c.realm_id, c.generation, c.place
+	pg_catalog.date_part('epoch', a.lease_end)::pg_catalog.int8, c.realm_id, c.term, c.place
 	FROM flakeid.lease_coordinator(1, 'east', NULL, NULL, NULL) AS c,
 	LATERAL flakeid.lease_acquire(c.realm, 'old', '60 s', NULL, 511, gen_random_uuid()) AS a};
 like(coordinate($old_question), qr/^(?:128|256|384)\|/, 'a server from before ranges gets the first node of one');

@@ -13,7 +13,7 @@ use Time::HiRes qw(time);
 our $example = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
 
 # Which coordinator it says it is.
-our @generation = ('00000000-0000-4000-8000-000000000001', 1, 1);
+our @term = ('00000000-0000-4000-8000-000000000001', 1, 1);
 
 # Answers of a name are functions of the question (functions, acquire, renew, release) and the number of
 # the question on this connection, that return bytes; undef hangs up, '' says nothing, and a second
@@ -83,8 +83,8 @@ sub good
 	my $now = int time;
 	return
 	    $question eq 'installed' ? row('1')
-	  : $question eq 'acquire' ? row($node // 5, $example, $now, $now + 3, 1, @generation)
-	  : $question eq 'renew' ? row($now + 3, @generation)
+	  : $question eq 'acquire' ? row($node // 5, $example, $now, $now + 3, 1, @term)
+	  : $question eq 'renew' ? row($now + 3, @term)
 	  : row('2026-01-01 00:00:00+00');
 }
 

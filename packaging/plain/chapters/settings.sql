@@ -17,7 +17,7 @@ DECLARE
     setting jsonb := (SELECT jsonb_object_agg(name, value) FROM flakeid_plain.settings);
     layout text := coalesce(setting ->> 'layout', 'snowflake');
     node_text text := coalesce(setting ->> 'node', '0');
-    ahead text := coalesce(setting ->> 'max_ahead', '5s' /* least_reach_us */);
+    ahead text := coalesce(setting ->> 'max_ahead', '5s' /* assumed_ahead_us */);
     ahead_ms numeric;
     waits text := coalesce(setting ->> 'when_ahead', 'wait');
     secret text := setting ->> 'secret';

@@ -14,7 +14,7 @@ namespace flakeid {
 
 namespace {
 
-constexpr int64_t most_generation = INT64_C(253402300799) * us_per_s; // the year 9999
+constexpr int64_t most_term = INT64_C(253402300799) * us_per_s; // the year 9999
 
 void refuse_in_recovery()
 {
@@ -30,10 +30,10 @@ void refuse_in_recovery()
 int64_t lease_origin_here()
 {
     refuse_in_recovery();
-    // A file that was lost has another life, which the leases' origin tells.
+    // A file that was lost has another incarnation, which the leases' origin tells.
     const Origin here = server_origin(false);
     const uint64_t parts[] = {GetSystemIdentifier(), static_cast<uint64_t>(here.timeline),
-                              static_cast<uint64_t>(here.life), MyDatabaseId};
+                              static_cast<uint64_t>(here.incarnation), MyDatabaseId};
     return static_cast<int64_t>(
         hash_bytes_extended(reinterpret_cast<const unsigned char*>(parts), sizeof parts, 0) >> 1 |
         1);
@@ -42,7 +42,7 @@ int64_t lease_origin_here()
 LeaseClock clock_of(const Durable& durable)
 {
     return {durable.lease_clock_us, durable.lease_rest_us, durable.lease_origin,
-            durable.lease_hold_s, durable.lease_generation};
+            durable.lease_hold_s, durable.lease_term};
 }
 
 // Lets `alter` alter the clock of leases, and makes it durable. Returns what it is then.
@@ -56,7 +56,7 @@ LeaseClock change(Alter alter)
         durable.lease_rest_us = clock.rest_us;
         durable.lease_origin = clock.origin;
         durable.lease_hold_s = clock.hold_s;
-        durable.lease_generation = clock.generation;
+        durable.lease_term = clock.term;
     }));
 }
 
@@ -79,7 +79,7 @@ LeaseNow lease_clock_now(int64_t hold_s)
                     " s.",
                     read.clock.hold_s));
     }
-    return {read.moment, read.clock.generation, here};
+    return {read.moment, read.clock.term, here};
 }
 
 void lease_clock_rest(bool begin)
@@ -112,14 +112,14 @@ void tenure_restore_hold(int64_t hold_s)
         [&](const LeaseClock& clock) { return restored_lease_clock(clock, now_us, hold_s); });
 }
 
-void tenure_restore_generation(int64_t number)
+void tenure_restore_term(int64_t number)
 {
-    if (number < 0 || number > most_generation) {
+    if (number < 0 || number > most_term) {
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("" INT64_FORMAT " is no generation of leases", number));
+                errmsg("" INT64_FORMAT " is no term of leases", number));
     }
     (void)change([&](LeaseClock clock) {
-        clock.generation = std::max(clock.generation, number + 1);
+        clock.term = std::max(clock.term, number + 1);
         return clock;
     });
 }

@@ -9,7 +9,7 @@ namespace flakeid {
 
 struct LeaseNow {
     LeaseMoment moment;
-    int64_t generation; // its number and place, as in leases/rules/generation.hpp
+    int64_t term; // its number and place, as in leases/rules/term.hpp
     int64_t place;
 };
 

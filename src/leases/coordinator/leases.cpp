@@ -1,6 +1,6 @@
 // What the SQL functions of a coordinator of leases ask: of its clock, and of the rules that the
 // core has. A refusal is an error.
-#include "leases/rules/generation.hpp"
+#include "leases/rules/term.hpp"
 #include "leases/rules/lease_rules.hpp"
 #include "leases/coordinator/lease_clock.hpp"
 #include "functions/row.hpp"
@@ -102,8 +102,8 @@ const char* uuid_text(const unsigned char* uuid)
                                          : errhint("Update flakeid on the server that asks."));
 }
 
-[[noreturn]] void throw_not_believed(Standing standing, const char* realm, const Generation& known,
-                                     const Generation& here)
+[[noreturn]] void throw_not_believed(Standing standing, const char* realm, const Term& known,
+                                     const Term& here)
 {
     if (standing == Standing::other_realm) {
         const char* id = uuid_text(known.realm);
@@ -132,7 +132,7 @@ FLAKEID_FUNCTION(flakeid_lease_now)
     Datum values[] = {
         TimestampTzGetDatum(now.moment.now_us - us_from_1970_to_2000),
         TimestampTzGetDatum(now.moment.rest_until_us - us_from_1970_to_2000),
-        Int64GetDatum(now.generation),
+        Int64GetDatum(now.term),
         Int64GetDatum(now.place),
     };
     bool nulls[lengthof(values)] = {false, now.moment.rest_until_us == 0};
@@ -140,15 +140,15 @@ FLAKEID_FUNCTION(flakeid_lease_now)
 }
 
 // Refuses a server that asks in a version which this library does not know, or that knows a later
-// generation of the realm, or another realm.
-FLAKEID_FUNCTION(flakeid_lease_check_generation)
+// term of the realm, or another realm.
+FLAKEID_FUNCTION(flakeid_lease_check_term)
 {
     const int version = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
     if (version != lease_wire_version) {
         throw_other_version(version);
     }
-    auto generation = [&](int first) {
-        Generation given{};
+    auto term = [&](int first) {
+        Term given{};
         if (!PG_ARGISNULL(first) && !PG_ARGISNULL(first + 1) && !PG_ARGISNULL(first + 2)) {
             memcpy(given.realm, PG_GETARG_UUID_P(first)->data, sizeof given.realm);
             given.number = PG_GETARG_INT64(first + 1);
@@ -156,8 +156,8 @@ FLAKEID_FUNCTION(flakeid_lease_check_generation)
         }
         return given;
     };
-    const Generation known = generation(1);
-    const Generation here = generation(4);
+    const Term known = term(1);
+    const Term here = term(4);
     const Standing standing = stands(known, here);
     if (standing != Standing::believed) {
         throw_not_believed(standing, text_to_cstring(PG_GETARG_TEXT_PP(7)), known, here);

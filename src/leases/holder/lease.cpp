@@ -184,8 +184,8 @@ bool tenure_open(Lease* lease, const Tenure& view, Slot* slot, Word first_word)
 
 bool tenure_left_ahead(Lease* lease, int64_t now_us)
 {
-    const int64_t reach_us = server_known_reach_us();
-    const int64_t furthest_us = now_us + reach_us + max_generated_tick_us;
+    const int64_t most_ahead_us = server_most_ahead_us();
+    const int64_t furthest_us = now_us + most_ahead_us + max_generated_tick_us;
     auto lies_past = [&](const SlotKey& key, Word word) {
         const auto tick = static_cast<int64_t>(tick_number(slot_tick(key, word)));
         return key.epoch_us + tick * key.tick_us > furthest_us; // same with >=: a microsecond

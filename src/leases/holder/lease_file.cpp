@@ -25,23 +25,23 @@ struct Writer {
 };
 static_assert(std::has_unique_object_representations_v<Writer>);
 
-constexpr size_t kept_size = offsetof(KeptLease, nodes) + sizeof(KeptLease::nodes);
+constexpr size_t filed_size = offsetof(FiledLease, nodes) + sizeof(FiledLease::nodes);
 
 struct RecordOfLeases {
     Writer writer;
-    Generation known;
-    uint64_t realm;                                 // hash of its name
-    unsigned char leases[record_leases][kept_size]; // KeptLease without what pads it
+    Term known;
+    uint64_t realm;                                  // hash of its name
+    unsigned char leases[record_leases][filed_size]; // FiledLease without what pads it
 };
 static_assert(sizeof(RecordOfLeases) <= record_body_size);
 
 struct LeaseFile {
     uint64_t realm; // hash of its name
-    Generation known;
-    KeptLease kept[max_leases];
-    KeptLease found[max_leases]; // that nothing came of yet
-    uint64_t era;                // of the page that was written last
-    int newest;                  // page that was flushed last; -1: neither is this server's own
+    Term known;
+    FiledLease filed[max_leases];
+    FiledLease found[max_leases]; // that nothing came of yet
+    uint64_t fence;               // of the page that was written last
+    int newest;                   // page that was flushed last; -1: neither is this server's own
     int64_t stamped_us;
     bool says;   // the file may say something that a server would go on in
     bool behind; // it does not say all that is kept
@@ -75,7 +75,7 @@ bool is_whole(const Record* page)
 {
     for (int i = 0; i < page_records; i++) {
         if (!is_sealed(page[i]) || page[i].head.format != page_format ||
-            page[i].head.era != page[0].head.era) {
+            page[i].head.fence != page[0].head.fence) {
             return false;
         }
     }
@@ -89,22 +89,22 @@ RecordOfLeases body_of(const Record& record)
     return body;
 }
 
-bool is_free(const KeptLease& kept)
+bool is_free(const FiledLease& filed)
 {
-    return kept.length_s == 0;
+    return filed.length_s == 0;
 }
 
-bool is_given_back(const KeptLease& kept)
+bool is_given_back(const FiledLease& filed)
 {
-    return kept.length_s == given_back_length;
+    return filed.length_s == given_back_length;
 }
 
 // A token that was found, and that no answer is known to, stays until its lease is wanted again.
-void add_unanswered(KeptLease (&kept)[max_leases])
+void add_unanswered(FiledLease (&filed)[max_leases])
 {
-    KeptLease* free = kept;
-    KeptLease* const end = kept + max_leases;
-    for (const KeptLease& found : file.found) {
+    FiledLease* free = filed;
+    FiledLease* const end = filed + max_leases;
+    for (const FiledLease& found : file.found) {
         free = std::find_if(free, end, is_free);
         if (found.length_s == asked_length && free != end) {
             *free = found;
@@ -114,21 +114,21 @@ void add_unanswered(KeptLease (&kept)[max_leases])
 
 int put_page(int page, const Writer& writer)
 {
-    KeptLease kept[max_leases];
-    memcpy(kept, file.kept, sizeof kept);
-    add_unanswered(kept);
+    FiledLease filed[max_leases];
+    memcpy(filed, file.filed, sizeof filed);
+    add_unanswered(filed);
     Record records[page_records] = {};
-    file.era++;
+    file.fence++;
     for (int i = 0; i < page_records; i++) {
         RecordOfLeases body{};
         body.writer = writer;
         body.known = file.known;
         body.realm = file.realm;
         for (int k = 0; k < record_leases; k++) {
-            memcpy(body.leases[k], &kept[i * record_leases + k], kept_size);
+            memcpy(body.leases[k], &filed[i * record_leases + k], filed_size);
         }
         records[i].head.format = page_format;
-        records[i].head.era = file.era;
+        records[i].head.fence = file.fence;
         memcpy(records[i].body, &body, sizeof body);
     }
     return records_put(lease_file, page * page_records, records, page_records);
@@ -154,19 +154,19 @@ int write(const Writer& writer)
     return result;
 }
 
-bool is_for(const KeptLease& kept, const Lease* lease)
+bool is_for(const FiledLease& filed, const Lease* lease)
 {
-    return !is_free(kept) && !is_given_back(kept) && kept.wanted == lease->wanted &&
-           (kept.wanted != any_node || kept.max_node == lease->max_node);
+    return !is_free(filed) && !is_given_back(filed) && filed.wanted == lease->wanted &&
+           (filed.wanted != any_node || filed.max_node == lease->max_node);
 }
 
 // Takes what was found of a lease. False when there is nothing.
-bool take_found(const Lease* lease, KeptLease* kept)
+bool take_found(const Lease* lease, FiledLease* filed)
 {
-    for (KeptLease& found : file.found) {
+    for (FiledLease& found : file.found) {
         if (is_for(found, lease)) {
-            *kept = found;
-            found = KeptLease{};
+            *filed = found;
+            found = FiledLease{};
             return true;
         }
     }
@@ -193,18 +193,18 @@ void tell(int error)
 
 } // namespace
 
-Grant grant_of(const KeptLease& kept)
+Grant grant_of(const FiledLease& filed)
 {
     Grant grant;
-    grant.node = kept.node;
-    grant.nodes = kept.nodes;
-    memcpy(grant.token, kept.token, sizeof grant.token);
-    grant.start_us = kept.start_us;
-    grant.end_us = kept.start_us + kept.length_s * us_per_s;
+    grant.node = filed.node;
+    grant.nodes = filed.nodes;
+    memcpy(grant.token, filed.token, sizeof grant.token);
+    grant.start_us = filed.start_us;
+    grant.end_us = filed.start_us + filed.length_s * us_per_s;
     return grant;
 }
 
-void lease_file_read(const char* realm, Generation* known)
+void lease_file_read(const char* realm, Term* known)
 {
     memset(&file, 0, sizeof file);
     file.realm = hash_bytes_extended(reinterpret_cast<const unsigned char*>(realm),
@@ -215,7 +215,7 @@ void lease_file_read(const char* realm, Generation* known)
     const int result = disk_read(lease_file, records, sizeof records, &facts);
     file.newest = -1;
     file.says = result != 0 && result != ENOENT;
-    file.era = result == 0 ? era_of_records(records) : 0;
+    file.fence = result == 0 ? fence_of_records(records) : 0;
     Writer writer;
     if (!read_writer(&writer)) {
         return;
@@ -227,8 +227,8 @@ void lease_file_read(const char* realm, Generation* known)
     for (int page = 0; result == 0 && page < 2; page++) {
         const Record* found = &records[page * page_records];
         if (is_whole(found) &&
-            // same with >=: no two pages have one era
-            (newest < 0 || found->head.era > records[newest * page_records].head.era)) {
+            // same with >=: no two pages have one fence
+            (newest < 0 || found->head.fence > records[newest * page_records].head.fence)) {
             newest = page;
         }
     }
@@ -249,7 +249,7 @@ void lease_file_read(const char* realm, Generation* known)
     for (int i = 0; i < page_records && first.realm == file.realm; i++) {
         const RecordOfLeases body = body_of(page[i]);
         for (int k = 0; k < record_leases; k++) {
-            memcpy(&file.found[i * record_leases + k], body.leases[k], kept_size);
+            memcpy(&file.found[i * record_leases + k], body.leases[k], filed_size);
         }
     }
 }
@@ -259,7 +259,7 @@ int64_t lease_file_stamped_us()
     return file.stamped_us;
 }
 
-const KeptLease& lease_file_found(int number)
+const FiledLease& lease_file_found(int number)
 {
     return file.found[number];
 }
@@ -275,89 +275,90 @@ bool lease_file_write()
     return !file.behind;
 }
 
-void lease_file_know(const Generation& known)
+void lease_file_know(const Term& known)
 {
     file.behind = file.behind || memcmp(&file.known, &known, sizeof known) != 0;
     file.known = known;
 }
 
-void lease_file_keep(int place, const Lease* lease)
+void lease_file_put(int place, const Lease* lease)
 {
-    KeptLease& kept = file.kept[place];
-    (void)take_found(lease, &kept);
-    kept.wanted = lease->wanted;
-    kept.max_node = lease->max_node;
-    kept.node = lease->node;
-    kept.nodes = lease->nodes;
-    memcpy(kept.token, lease->token, sizeof kept.token);
-    kept.start_us = lease->start_us;
-    kept.length_s = static_cast<int32_t>((lease->last_end_us - lease->start_us) / us_per_s);
+    FiledLease& filed = file.filed[place];
+    (void)take_found(lease, &filed);
+    filed.wanted = lease->wanted;
+    filed.max_node = lease->max_node;
+    filed.node = lease->node;
+    filed.nodes = lease->nodes;
+    memcpy(filed.token, lease->token, sizeof filed.token);
+    filed.start_us = lease->start_us;
+    filed.length_s = static_cast<int32_t>((lease->last_end_us - lease->start_us) / us_per_s);
     file.behind = true;
 }
 
 const unsigned char* lease_file_ask(int place, const Lease* lease, bool* again)
 {
-    KeptLease& kept = file.kept[place];
-    *again = is_for(kept, lease);
+    FiledLease& filed = file.filed[place];
+    *again = is_for(filed, lease);
     if (*again) {
-        return kept.token;
+        return filed.token;
     }
-    *again = take_found(lease, &kept);
+    *again = take_found(lease, &filed);
     if (!*again) {
-        kept = KeptLease{};
-        kept.wanted = lease->wanted;
-        kept.max_node = lease->max_node;
-        kept.length_s = asked_length;
-        if (!pg_strong_random(kept.token, sizeof kept.token)) {
-            kept.length_s = 0;
+        filed = FiledLease{};
+        filed.wanted = lease->wanted;
+        filed.max_node = lease->max_node;
+        filed.length_s = asked_length;
+        if (!pg_strong_random(filed.token, sizeof filed.token)) {
+            filed.length_s = 0;
             ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR),
                     errmsg("could not make a random number"));
         }
-        kept.token[6] = static_cast<unsigned char>((kept.token[6] & 0x0f) | 0x40); // a random uuid
-        kept.token[8] = static_cast<unsigned char>((kept.token[8] & 0x3f) | 0x80);
+        filed.token[6] =
+            static_cast<unsigned char>((filed.token[6] & 0x0f) | 0x40); // a random uuid
+        filed.token[8] = static_cast<unsigned char>((filed.token[8] & 0x3f) | 0x80);
     }
     file.behind = true;
     (void)lease_file_write();
-    return kept.token;
+    return filed.token;
 }
 
 void lease_file_forget(int place)
 {
-    file.kept[place] = KeptLease{};
+    file.filed[place] = FiledLease{};
     file.behind = true;
 }
 
 bool lease_file_give_back(const int64_t (&last_us)[max_leases])
 {
-    KeptLease before[max_leases];
-    memcpy(before, file.kept, sizeof before);
+    FiledLease before[max_leases];
+    memcpy(before, file.filed, sizeof before);
     for (int i = 0; i < max_leases; i++) {
         if (last_us[i] != 0) {
-            lease_file_keep(i, &shared_leases()->leases[i]);
-            file.kept[i].start_us = last_us[i];
-            file.kept[i].length_s = given_back_length;
+            lease_file_put(i, &shared_leases()->leases[i]);
+            file.filed[i].start_us = last_us[i];
+            file.filed[i].length_s = given_back_length;
         }
     }
     file.behind = true;
     if (!file.says || lease_file_write()) {
         return true;
     }
-    memcpy(file.kept, before, sizeof before);
+    memcpy(file.filed, before, sizeof before);
     return false;
 }
 
-void lease_file_keep_given_back()
+void lease_file_put_given_back()
 {
     int place = 0;
-    for (const KeptLease& found : file.found) {
+    for (const FiledLease& found : file.found) {
         // same with <=: nothing comes of it
-        while (place < max_leases && !is_free(file.kept[place])) {
+        while (place < max_leases && !is_free(file.filed[place])) {
             place++;
         }
         // same with <=: only after a disk that failed
         if (is_given_back(found) && place < max_leases && !lease_drew(found.node, found.nodes)) {
-            file.kept[place] = found;
-            file.kept[place].start_us = std::max(found.start_us, file.stamped_us);
+            file.filed[place] = found;
+            file.filed[place].start_us = std::max(found.start_us, file.stamped_us);
         }
         file.behind = file.behind || is_given_back(found);
     }
@@ -374,29 +375,29 @@ uint64_t lease_file_writer()
 
 bool lease_file_make_room(int place, uint32_t wanted)
 {
-    KeptLease* const end = file.kept + max_leases;
-    auto refuses = [&](const KeptLease& kept) {
-        return is_given_back(kept) && kept.wanted == wanted && wanted != any_node;
+    FiledLease* const end = file.filed + max_leases;
+    auto refuses = [&](const FiledLease& filed) {
+        return is_given_back(filed) && filed.wanted == wanted && wanted != any_node;
     };
-    if (std::any_of(file.kept, end, refuses)) {
+    if (std::any_of(file.filed, end, refuses)) {
         return false;
     }
-    if (!is_given_back(file.kept[place])) {
+    if (!is_given_back(file.filed[place])) {
         return true;
     }
-    KeptLease* const free = std::find_if(file.kept, end, is_free);
+    FiledLease* const free = std::find_if(file.filed, end, is_free);
     if (free == end) {
         return false;
     }
-    std::swap(file.kept[place], *free);
+    std::swap(file.filed[place], *free);
     file.behind = true;
     return true;
 }
 
-const KeptLease* lease_file_given_back(int place)
+const FiledLease* lease_file_given_back(int place)
 {
-    const KeptLease& kept = file.kept[place];
-    return is_given_back(kept) ? &kept : nullptr;
+    const FiledLease& filed = file.filed[place];
+    return is_given_back(filed) ? &filed : nullptr;
 }
 
 } // namespace flakeid

@@ -3,9 +3,9 @@
 //
 // A lease belongs to a data directory, not to a process: after a crash the server goes on in it at
 // once, past its own horizon, with the coordinator there or not. A copy, a promoted standby and a
-// directory that was put back are told by the file (core/record.hpp), or by the life of the server
-// (server_horizon.hpp), and have no lease. Nor has a clone of the whole disk (DiskPlace), so that
-// after its machine was switched off a server waits until its lease has ended. It knows its
+// directory that was put back are told by the file (core/record.hpp), or by the incarnation of the
+// server (server_horizon.hpp), and have no lease. Nor has a clone of the whole disk (DiskPlace), so
+// that after its machine was switched off a server waits until its lease has ended. It knows its
 // coordinator all the same.
 //
 // Order: a token is in the file before the coordinator is asked with it, and the file says that its
@@ -34,7 +34,7 @@ constexpr char lease_file[] = "leases";
 constexpr char shown_lease_file[] = "flakeid/leases";
 
 // What the file says of a lease.
-struct KeptLease {
+struct FiledLease {
     unsigned char token[token_size];
     int64_t start_us;          // or, of one that is given back, the last stamp
     int32_t length_s;          // of a lease; 0: nothing is kept; or one of the following
@@ -44,15 +44,15 @@ struct KeptLease {
 constexpr int32_t asked_length = -1;      // no answer is kept
 constexpr int32_t given_back_length = -2; // the coordinator has not answered that
 
-Grant grant_of(const KeptLease& kept);
+Grant grant_of(const FiledLease& filed);
 
 // Returns a number that no other server has, copies of this one included; 0 while there is none.
 uint64_t lease_file_writer();
 
 // Reads what the server had of a realm. There is nothing where the file is not this server's own.
 // `known`: the last coordinator that was believed; the later one of what it was and what is read.
-void lease_file_read(const char* realm, Generation* known);
-const KeptLease& lease_file_found(int number); // from 0 to max_leases
+void lease_file_read(const char* realm, Term* known);
+const FiledLease& lease_file_found(int number); // from 0 to max_leases
 // Before its start, the server stamped no id after the moment that this returns. A lease that goes
 // on may have such ids, which no slot knows any more.
 int64_t lease_file_stamped_us();
@@ -62,10 +62,10 @@ int64_t lease_file_stamped_us();
 bool lease_file_write();
 
 // Keeps which coordinator was believed last, for the next write.
-void lease_file_know(const Generation& known);
+void lease_file_know(const Term& known);
 
 // Keeps a lease that is held, for the next write.
-void lease_file_keep(int place, const Lease* lease);
+void lease_file_put(int place, const Lease* lease);
 
 // Returns the token to ask with for a lease: that of the last question, also of one that was found,
 // or a new one. `again`: it may have been asked with before.
@@ -80,15 +80,15 @@ bool lease_file_give_back(const int64_t (&last_us)[max_leases]);
 
 // Keeps what was found that the coordinator is to be told of, unless ids of the node were made
 // since. To be called when all leases that are held are kept.
-void lease_file_keep_given_back();
+void lease_file_put_given_back();
 
 // Lets a lease be asked for at a place, and keeps what was given back there at another one. False
 // when all are taken, and for a node by number that was given back: its own lease is in the way.
 bool lease_file_make_room(int place, uint32_t wanted);
 
 // Returns a lease of which the coordinator is to be told that it is given back, or nullptr.
-const KeptLease* lease_file_given_back(int place);
+const FiledLease* lease_file_given_back(int place);
 
-static_assert(is_plain<KeptLease>);
+static_assert(is_plain<FiledLease>);
 
 } // namespace flakeid

@@ -166,7 +166,7 @@ bool is_granted(const Lease* lease, Grant* grant)
 bool tell_given_back()
 {
     for (int i = 0; i < max_leases; i++) {
-        const KeptLease* back = lease_file_given_back(i);
+        const FiledLease* back = lease_file_given_back(i);
         if (back == nullptr) {
             continue;
         }
@@ -195,7 +195,7 @@ bool may_be_asked_for(const Lease* lease)
 
 void keep(const Lease* lease)
 {
-    lease_file_keep(place_of(lease), lease);
+    lease_file_put(place_of(lease), lease);
     (void)lease_file_write();
 }
 

@@ -121,11 +121,11 @@ void go_on()
     Lease* leases = shared_leases()->leases;
     lease_file_read(self.realm, &asking.coordinator.known);
     for (int i = 0; i < max_leases; i++) {
-        const KeptLease& kept = lease_file_found(i);
-        const Grant grant = grant_of(kept);
+        const FiledLease& filed = lease_file_found(i);
+        const Grant grant = grant_of(filed);
         // same with >=: it ends at 0 then
-        const bool held = kept.length_s > 0 && grant.end_us > wall_us();
-        Lease* lease = held ? tenure_want(kept.wanted, kept.max_node, true) : nullptr;
+        const bool held = filed.length_s > 0 && grant.end_us > wall_us();
+        Lease* lease = held ? tenure_want(filed.wanted, filed.max_node, true) : nullptr;
         if (lease != nullptr && pg_atomic_read_u64(&lease->end_us) == 0) {
             lease_resume(lease, grant, lease_file_stamped_us());
             ereport(LOG,
@@ -137,10 +137,10 @@ void go_on()
     }
     for (int i = 0; i < max_leases; i++) {
         if (leases[i].in_use && pg_atomic_read_u64(&leases[i].end_us) != 0) {
-            lease_file_keep(i, &leases[i]);
+            lease_file_put(i, &leases[i]);
         }
     }
-    lease_file_keep_given_back();
+    lease_file_put_given_back();
 }
 
 void replace(char** kept, const char* text)

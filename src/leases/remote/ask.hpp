@@ -29,7 +29,7 @@ struct Coordinator {
     bool unanswering; // a question asked at `address` got no answer: others are tried first
     bool warned;      // by the other server, since the last question
     char name[32];    // application_name of this client's connections, and of nobody else's
-    Generation known; // of the coordinators that answered, the last; the caller keeps it
+    Term known;       // of the coordinators that answered, the last; the caller keeps it
     Trouble trouble;  // of the last call that failed
     char text[trouble_text_size];
 };

@@ -219,7 +219,7 @@ bool coordinator_acquire(Coordinator& c, const char* realm, const char* holder, 
         "a.node, a.token, pg_catalog.date_part('epoch', a.lease_start)::pg_catalog.int8, "
         "pg_catalog.date_part('epoch', a.lease_end)::pg_catalog.int8, "
         "COALESCE(pg_catalog.to_jsonb(a) OPERATOR(pg_catalog.->>) 'nodes'::pg_catalog.text, '1'), "
-        "c.realm_id, c.generation, c.place";
+        "c.realm_id, c.term, c.place";
     constexpr char source[] =
         ", LATERAL flakeid.lease_acquire(c.realm, $6::pg_catalog.text, $7::pg_catalog.interval, "
         "$8::pg_catalog.int4, $9::pg_catalog.int4, $10::pg_catalog.uuid) AS a";
@@ -240,7 +240,7 @@ bool coordinator_renew(Coordinator& c, const char* realm, const Grant& known, in
         "pg_catalog.date_part('epoch', flakeid.lease_renew($6::pg_catalog.uuid, "
         "$7::pg_catalog.interval, pg_catalog.to_timestamp("
         "$8::pg_catalog.numeric::pg_catalog.float8)))::pg_catalog.int8, "
-        "c.realm_id, c.generation, c.place";
+        "c.realm_id, c.term, c.place";
     char token[token_text_size];
     char length[24];
     char end[40];

@@ -77,12 +77,12 @@ bool read_token(const AnswerField& field, unsigned char* token)
     return true;
 }
 
-constexpr int generation_columns = 3;
+constexpr int term_columns = 3;
 
 // Reads realm, number and place of a coordinator, the last fields of its answer.
-AnswerStatus read_generation(const Answer& answer, const Generation& known, Generation* here)
+AnswerStatus read_term(const Answer& answer, const Term& known, Term* here)
 {
-    const AnswerField* fields = answer.fields + answer.columns - generation_columns;
+    const AnswerField* fields = answer.fields + answer.columns - term_columns;
     uint64_t number;
     uint64_t place;
     if (!read_number(fields[1], INT64_MAX, &number) || !read_number(fields[2], INT64_MAX, &place) ||
@@ -139,9 +139,9 @@ const char* describe(AnswerStatus status)
     return "";
 }
 
-AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* known, Grant* grant)
+AnswerStatus read_grant(const Answer& answer, const Wish& wish, Term* known, Grant* grant)
 {
-    static_assert(5 + generation_columns == most_answer_fields);
+    static_assert(5 + term_columns == most_answer_fields);
     const AnswerStatus shape = check_shape(answer, most_answer_fields);
     if (shape != AnswerStatus::ok) {
         return shape;
@@ -172,8 +172,8 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* know
     }
     read.node = static_cast<uint32_t>(node);
     read.nodes = static_cast<uint32_t>(nodes);
-    Generation here;
-    const AnswerStatus status = read_generation(answer, *known, &here);
+    Term here;
+    const AnswerStatus status = read_term(answer, *known, &here);
     if (status == AnswerStatus::ok) {
         *grant = read;
         *known = here;
@@ -181,9 +181,9 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* know
     return status;
 }
 
-AnswerStatus read_end(const Answer& answer, int64_t start_us, Generation* known, int64_t* end_us)
+AnswerStatus read_end(const Answer& answer, int64_t start_us, Term* known, int64_t* end_us)
 {
-    const AnswerStatus shape = check_shape(answer, 1 + generation_columns);
+    const AnswerStatus shape = check_shape(answer, 1 + term_columns);
     if (shape != AnswerStatus::ok) {
         return shape;
     }
@@ -194,8 +194,8 @@ AnswerStatus read_end(const Answer& answer, int64_t start_us, Generation* known,
     if (end <= start_us) {
         return AnswerStatus::bad_span;
     }
-    Generation here;
-    const AnswerStatus status = read_generation(answer, *known, &here);
+    Term here;
+    const AnswerStatus status = read_term(answer, *known, &here);
     if (status == AnswerStatus::ok) {
         *end_us = end;
         *known = here;

@@ -2,7 +2,7 @@
 // server at the end of a wire: nothing that it says may be more than an error here.
 #pragma once
 
-#include "generation.hpp"
+#include "term.hpp"
 #include "core/plain.hpp"
 
 #include <cstddef>
@@ -81,10 +81,10 @@ const char* describe(AnswerStatus status);
 // Reads node, token, start and end of a new lease, both in seconds since 1970, how many nodes it
 // has, and which coordinator gives it. Sets `grant` and `known` when all of them are what `wish`
 // asked for, of a coordinator that is to be believed.
-AnswerStatus read_grant(const Answer& answer, const Wish& wish, Generation* known, Grant* grant);
+AnswerStatus read_grant(const Answer& answer, const Wish& wish, Term* known, Grant* grant);
 
 // Reads the new end of a lease that began at `start_us`, in seconds since 1970, and the same.
-AnswerStatus read_end(const Answer& answer, int64_t start_us, Generation* known, int64_t* end_us);
+AnswerStatus read_end(const Answer& answer, int64_t start_us, Term* known, int64_t* end_us);
 
 // Reads one row of one field, whose value does not matter.
 AnswerStatus read_nothing(const Answer& answer);

@@ -1,6 +1,6 @@
 #include "lease_rules.hpp"
 
-#include "generation.hpp"
+#include "term.hpp"
 #include "core/layout.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here,
         clock.rest_us = now_us;
     }
     if (clock.origin != here) {
-        clock.generation = next_generation(clock.generation, now_us);
+        clock.term = next_term(clock.term, now_us);
     }
     clock.origin = here;
     clock.hold_s = std::max(clock.hold_s, hold_s);
@@ -51,7 +51,7 @@ LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here,
 LeaseClock begin_lease_rest(LeaseClock clock, int64_t wall_us)
 {
     clock.rest_us = std::max(wall_us, clock.clock_us);
-    clock.generation = next_generation(clock.generation, clock.rest_us);
+    clock.term = next_term(clock.term, clock.rest_us);
     return clock;
 }
 
@@ -70,7 +70,7 @@ LeaseClock repair_lease_clock(LeaseClock clock, int64_t wall_us)
 LeaseClock restored_lease_clock(LeaseClock clock, int64_t wall_us, int64_t hold_s)
 {
     clock.rest_us = std::max(clock.rest_us, wall_us);
-    clock.generation = next_generation(clock.generation, clock.rest_us);
+    clock.term = next_term(clock.term, clock.rest_us);
     clock.hold_s = std::max(clock.hold_s, hold_s);
     return clock;
 }

@@ -11,11 +11,11 @@ namespace flakeid {
 
 // What the coordinator keeps of its clock whatever becomes of the transaction that reads it.
 struct LeaseClock {
-    int64_t clock_us;   // how far it was
-    int64_t rest_us;    // since when nothing is handed out; 0: it is
-    int64_t origin;     // where leases were handed out; 0: nowhere
-    int64_t hold_s;     // the longest that a lease may have counted, ever
-    int64_t generation; // number of this one (generation.hpp), or of the last one before
+    int64_t clock_us; // how far it was
+    int64_t rest_us;  // since when nothing is handed out; 0: it is
+    int64_t origin;   // where leases were handed out; 0: nowhere
+    int64_t hold_s;   // the longest that a lease may have counted, ever
+    int64_t term;     // number of this one (term.hpp), or of the last one before
 };
 
 // The moment as leases have it.
@@ -34,7 +34,7 @@ struct LeaseClockRead {
 // `hold_s` seconds.
 LeaseClockRead read_lease_clock(LeaseClock clock, int64_t wall_us, int64_t here, int64_t hold_s);
 
-// Begins a rest now, and a generation.
+// Begins a rest now, and a term.
 LeaseClock begin_lease_rest(LeaseClock clock, int64_t wall_us);
 
 LeaseClock end_lease_rest(LeaseClock clock);

@@ -32,7 +32,7 @@ const flakeid::Body& flushed_file(Server& server)
     memcpy(records, bytes.data(), std::min(bytes.size(), sizeof records));
     said = {};
     for (const flakeid::Record& record : records) {
-        if (is_sealed(record) && record.head.era == era_of_records(records)) {
+        if (is_sealed(record) && record.head.fence == fence_of_records(records)) {
             flakeid::Body body;
             memcpy(&body, record.body, sizeof body);
             body.stamped = merged(said.stamped, body.stamped);

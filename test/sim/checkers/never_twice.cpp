@@ -16,7 +16,7 @@ const char* kind_of_lives(size_t first, size_t last)
         // Until it makes its first id, a server that took another's place may be corrected.
         waits = took_a_place(lives[i].how) || (waits && !lives[i - 1].made_ids);
         behind = std::max(behind, waits ? lives[i].behind : 0);
-        modest = modest || lives[i].least_reach < world.max_ahead;
+        modest = modest || lives[i].least_max_ahead < world.max_ahead;
         older_back = older_back || lives[i].older_back;
     }
     return first == last             ? "one life"

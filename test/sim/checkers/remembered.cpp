@@ -25,7 +25,7 @@ void remembered(const flakeid::Generator& g)
     // Otherwise the row may have been made anew since the session looked.
     const bool stays = world.chosen.find_first_of("VrfMCd") == std::string::npos;
     const bool given = g.tenure.entry != nullptr || g.granted.first != g.granted.last;
-    if (stays && given && durable_of(here().flushed_rows[my_database()]).given == 0) {
+    if (stays && given && durable_of(here().flushed_rows[my_database()]).assigned == 0) {
         broken("an id, and no dump would know of its node or coordinator");
     }
 }

@@ -7,7 +7,7 @@
 // against the SQL functions.
 #pragma once
 
-#include "leases/rules/generation.hpp"
+#include "leases/rules/term.hpp"
 #include "leases/rules/lease_rules.hpp"
 #include "machine.hpp"
 
@@ -77,7 +77,7 @@ struct Question {
     Realm settings{};         // of set_realm
     int32_t chosen_node = -1; // of any node, that the SQL functions gave; -1: any
     int version = 0;          // of a server's wire; 0: it is a program
-    flakeid::Generation known{};
+    flakeid::Term known{};
 };
 
 struct Reply {
@@ -86,7 +86,7 @@ struct Reply {
     Token token{};
     int64_t start_us = 0, end_us = 0; // end_us: also what a renewal or a release returns
     bool yes = false;                 // of a revocation
-    flakeid::Generation here{};       // for a server
+    flakeid::Term here{};       // for a server
     int32_t nodes = 0;                // from `node` on
 };
 

@@ -42,9 +42,9 @@ LeaseRefusal LeaseDatabase::meet(Transaction& t)
     if (q.version < oldest_version || q.version > latest_version) {
         return LeaseRefusal::bad_version;
     }
-    Generation& here = t.reply.here;
+    Term& here = t.reply.here;
     std::copy(std::begin(t.realm.id), std::end(t.realm.id), here.realm);
-    here.number = clock.generation;
+    here.number = clock.term;
     here.place = this->here;
     return stands(q.known, here) == Standing::believed ? LeaseRefusal::none
                                                        : LeaseRefusal::not_believed;

@@ -14,7 +14,7 @@ struct Faults {
     int64_t rested_us; // the last moment that it rested
     bool split;        // an old coordinator was beside the new one
     bool forgotten;    // a standby took over that knew of no lease yet
-    bool unheard;      // or not of the last generation: its own may begin before that
+    bool unheard;      // or not of the last term: its own may begin before that
     bool renamed;      // the realm was, or one made another one of it
     bool named;        // it has a further name
     bool told;         // a superuser said of such a one that it goes on

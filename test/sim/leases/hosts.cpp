@@ -437,7 +437,7 @@ void restore_dump(Host& host, const Host& of)
     empty.wall_us = host_wall_us(host);
     empty.clock =
         flakeid::restored_lease_clock(empty.clock, empty.wall_us, of.database.clock.hold_s);
-    empty.clock.generation = std::max(empty.clock.generation, of.database.clock.generation + 1);
+    empty.clock.term = std::max(empty.clock.term, of.database.clock.term + 1);
     host.database = empty;
     host.base = empty.tables;
     host.base_clock = empty.clock;

@@ -220,7 +220,7 @@ void superuser_reads_log()
 {
     Host& at = host();
     if (!faults.calm || !faults.unheard || !at.up || at.later_known_us <= at.told_of_us ||
-        at.later_known_us < at.database.clock.generation) {
+        at.later_known_us < at.database.clock.term) {
         return;
     }
     faults.rested_us = true_us;

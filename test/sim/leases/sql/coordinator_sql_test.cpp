@@ -467,7 +467,7 @@ void compare_rows()
          ", released_at IS NOT NULL, CASE WHEN isfinite(earlier_end) THEN " + in_us("earlier_end") +
          " END FROM flakeid.lease_history");
     take(
-        "SELECT 'clock', lease_clock, lease_rest, lease_hold, lease_generation FROM flakeid.state");
+        "SELECT 'clock', lease_clock, lease_rest, lease_hold, lease_term FROM flakeid.state");
     for (const auto& [name, r] : database.tables.realms) {
         expected.insert(
             "realm|" + name + "|" + std::to_string(r.settings.first_node) + "|" +
@@ -486,7 +486,7 @@ void compare_rows()
                         (row.released ? "t" : "f") + "|" + us(row.earlier_us));
     }
     expected.insert("clock|" + us(database.clock.clock_us) + "|" + us(database.clock.rest_us) +
-                    "|" + us(database.clock.hold_s) + "|" + us(database.clock.generation));
+                    "|" + us(database.clock.hold_s) + "|" + us(database.clock.term));
     for (const std::string& line : said) {
         if (expected.count(line) == 0) {
             fail("the server has the row %s, the tables have not", line.c_str());

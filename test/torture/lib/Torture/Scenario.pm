@@ -16,7 +16,7 @@ use Torture::Session;
 
 our @EXPORT = qw($max_ahead $longest_move $year_2000 $horizon_moment row pause_for draw_first waited wait_until caught_up);
 
-our $max_ahead = seconds('least_reach_us');
+our $max_ahead = seconds('assumed_ahead_us');
 our $longest_move = seconds('extension_us');    # of the horizon
 our $year_2000 = 946_684_800_000_000;    # PostgreSQL's epoch, in microseconds since 1970
 

@@ -1,4 +1,4 @@
-#include "durable/given.hpp"
+#include "durable/assigned.hpp"
 
 #include "durable/durable.hpp"
 #include "settings/lease_settings.hpp"
@@ -9,15 +9,15 @@ namespace flakeid {
 
 namespace {
 
-// Durable::given is 0 where node 0 was right, otherwise, from the lowest bit: whether there was a
-// coordinator, 1 + the source of the node, its first number, how many follow.
+// Durable::assigned is 0 where node 0 was right, otherwise, from the lowest bit: whether there was
+// a coordinator, 1 + the source of the node, its first number, how many follow.
 constexpr int source_shift = 1;
 constexpr int64_t source_mask = 15;
 constexpr int first_shift = 5;
 constexpr int more_shift = 36;
 constexpr int64_t with_coordinator = 1;
 
-int64_t given_now()
+int64_t assigned_now()
 {
     const bool coordinator = has_coordinator();
     const bool by_default = node_setting.by_default ||
@@ -31,35 +31,35 @@ int64_t given_now()
                       static_cast<int64_t>(node_setting.first) << first_shift | more << more_shift);
 }
 
-// The source of the node that was given; below 0: none was.
-int64_t given_source(int64_t given)
+// The source of the node that was assigned; below 0: none was.
+int64_t assigned_source(int64_t assigned)
 {
-    return (given >> source_shift & source_mask) - 1;
+    return (assigned >> source_shift & source_mask) - 1;
 }
 
-// The node that was given, as flakeid.node is written; nullptr: none was.
-const char* given_node(int64_t given)
+// The node that was assigned, as flakeid.node is written; nullptr: none was.
+const char* assigned_node(int64_t assigned)
 {
-    const int64_t source = given_source(given);
-    const auto first = static_cast<uint32_t>(given >> first_shift & PG_INT32_MAX);
+    const int64_t source = assigned_source(assigned);
+    const auto first = static_cast<uint32_t>(assigned >> first_shift & PG_INT32_MAX);
     return source < 0 ? nullptr
                       : node_text(static_cast<NodeSource>(source), first,
-                                  first + static_cast<uint32_t>(given >> more_shift));
+                                  first + static_cast<uint32_t>(assigned >> more_shift));
 }
 
-[[noreturn]] void throw_given(int64_t given)
+[[noreturn]] void throw_assigned(int64_t assigned)
 {
     constexpr char detail[] = "A dump and pg_upgrade do not carry what ALTER SYSTEM or a "
                               "configuration file set. Servers with the same node make the same "
                               "ids, and a server that was never given one has node 0.";
-    if (const char* node = given_node(given)) {
+    if (const char* node = assigned_node(assigned)) {
         // A number that was restored here may have been restored elsewhere, too.
-        const bool number = given_source(given) == static_cast<int64_t>(NodeSource::number);
-        const bool leased = (given & with_coordinator) != 0;
+        const bool number = assigned_source(assigned) == static_cast<int64_t>(NodeSource::number);
+        const bool leased = (assigned & with_coordinator) != 0;
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                 errmsg("flakeid.node is not set, and was %s when ids were made here", node),
                 errdetail("%s", detail),
-                given_source(given) == static_cast<int64_t>(NodeSource::file)
+                assigned_source(assigned) == static_cast<int64_t>(NodeSource::file)
                     ? errhint("If no other server has the number of that file now, set "
                               "flakeid.node to the file again.")
                     : errhint("%s%s LOAD 'flakeid'; ALTER SYSTEM SET flakeid.node = %s; SELECT "
@@ -77,9 +77,9 @@ const char* given_node(int64_t given)
 }
 
 // The settings that were looked at last.
-uint64_t generation_seen;
+uint64_t version_seen;
 
-void look_at_given()
+void look_at_assigned()
 {
     const bool by_default = node_setting.by_default && !has_coordinator();
     if (!by_default && !node_setting.by_default && !node_setting.of_all) {
@@ -90,36 +90,37 @@ void look_at_given()
         return;
     }
     if (by_default) {
-        if (durable.given != 0) {
-            throw_given(durable.given);
+        if (durable.assigned != 0) {
+            throw_assigned(durable.assigned);
         }
         return;
     }
-    const int64_t given = given_now();
-    if (durable.given != given) {
-        (void)durable_alter([&](Durable& now) { now.given = given; });
+    const int64_t assigned = assigned_now();
+    if (durable.assigned != assigned) {
+        (void)durable_alter([&](Durable& now) { now.assigned = assigned; });
     }
 }
 
 } // namespace
 
-void remember_given()
+void remember_assigned()
 {
-    const uint64_t generation = settings.generation; // looking into catalogs may raise it
-    if (generation_seen != generation) {
-        look_at_given();
-        generation_seen = generation;
+    const uint64_t version = settings.version; // looking into catalogs may raise it
+    if (version_seen != version) {
+        look_at_assigned();
+        version_seen = version;
     }
 }
 
-void restore_given(int64_t given)
+void restore_assigned(int64_t assigned)
 {
-    if (given < 0 || given_source(given) > static_cast<int64_t>(NodeSource::file)) {
+    if (assigned < 0 || assigned_source(assigned) > static_cast<int64_t>(NodeSource::file)) {
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("" INT64_FORMAT " is no node that was given", given));
+                errmsg("" INT64_FORMAT " is no node that was assigned", assigned));
     }
-    (void)durable_alter(
-        [&](Durable& durable) { durable.given = durable.given != 0 ? durable.given : given; });
+    (void)durable_alter([&](Durable& durable) {
+        durable.assigned = durable.assigned != 0 ? durable.assigned : assigned;
+    });
 }
 
 } // namespace flakeid

@@ -1,10 +1,10 @@
-#include "generation.hpp"
+#include "term.hpp"
 
 #include <cstring>
 
 namespace flakeid {
 
-Standing stands(const Generation& known, const Generation& here)
+Standing stands(const Term& known, const Term& here)
 {
     if (known.number == 0) {
         return Standing::believed;
@@ -18,7 +18,7 @@ Standing stands(const Generation& known, const Generation& here)
     return here.place == known.place ? Standing::believed : Standing::elsewhere;
 }
 
-int64_t next_generation(int64_t before, int64_t now_us)
+int64_t next_term(int64_t before, int64_t now_us)
 {
     return now_us > before ? now_us : before + 1;
 }

@@ -1,6 +1,6 @@
 // Which coordinator of leases a holder believes. Pure.
 //
-// A coordinator that was promoted, copied or restored begins a generation of its own, and rests
+// A coordinator that was promoted, copied or restored begins a term of its own, and rests
 // first. Whoever was answered by one believes no earlier one any more: the old coordinator may go
 // on beside the new one, and each gives nodes away that the other one has given.
 #pragma once
@@ -19,7 +19,7 @@ constexpr size_t uuid_size = 16;
 constexpr int lease_wire_version = 1;
 
 // A coordinator of a realm, as it says with each answer.
-struct Generation {
+struct Term {
     unsigned char realm[uuid_size]; // that no other realm has, whatever it is called
     int64_t number; // moment since 1970 at which it began, or one more than the one before; 0: none
     int64_t place;  // where it runs; two that began at the same moment differ by it
@@ -33,11 +33,11 @@ enum class Standing {
 };
 
 // Tells how a coordinator stands with a holder that knows `known`.
-Standing stands(const Generation& known, const Generation& here);
+Standing stands(const Term& known, const Term& here);
 
-// Returns the number of a generation that begins now, after one of number `before`.
-int64_t next_generation(int64_t before, int64_t now_us);
+// Returns the number of a term that begins now, after one of number `before`.
+int64_t next_term(int64_t before, int64_t now_us);
 
-static_assert(is_plain<Generation>);
+static_assert(is_plain<Term>);
 
 } // namespace flakeid
