@@ -4,7 +4,8 @@
 -- flake_floor, flake_ceil and flake_timestamp, with a layout, and binds them here once.
 --
 -- A procedure that commits can have no SET clause. So each of its transactions begins with flakeid.partition_begin(), which makes the
--- search_path safe, and what it does stands in functions that have the clause. Everything runs with the rights of the table's owner.
+-- search_path safe, and what it does stands in functions that have the clause. Whatever may run code of a table's owner runs through
+-- flakeid.as_owner(), and only where all tables that it runs code of are that owner's.
 -- All locks of a step are waited for at most a fifth of deadlock_timeout, so that nobody waits long behind it, and no session ever fails
 -- for a deadlock with it. A step that does not get them is tried again.
 
@@ -26,64 +27,108 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION flakeid.time_of(int8, text) IS 'internal: when an id of that layout was made';
 
--- What the catalogs do not tell. An owner may insert a row for a table of his; it takes the place of the row before.
+-- What the catalogs do not tell stands in the comment on a trigger of the table that never fires. Only its owner can write it, which GRANT
+-- TRIGGER does not allow; it is renamed, dumped and dropped with the table, no subscription brings it, and no writer waits
+-- while it is changed. A table of the extension would have none of this. Whether the trigger is enabled does not matter.
 
-CREATE TABLE flakeid.partitioned (
-    parent regclass PRIMARY KEY,
-    every interval NOT NULL,
-    ahead int4 NOT NULL,
-    keep interval,
-    layout text NOT NULL,
-    drop_old bool NOT NULL,
-    row_type oid -- tells the table from a later one that has its oid
-) USING heap;
-COMMENT ON TABLE flakeid.partitioned IS 'tables that flakeid.maintain() looks after';
-
-CREATE TABLE flakeid.partition_log (
-    at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-    parent regclass NOT NULL,
-    action text NOT NULL,
-    object text,
-    object_oid oid,
-    rows int8,
-    locked_ms numeric,
-    detail text
-) USING heap;
-COMMENT ON TABLE flakeid.partition_log IS 'what flakeid.partition() and flakeid.maintain() did, a row an action, of the last 400 days';
-GRANT SELECT, INSERT ON flakeid.partitioned, flakeid.partition_log TO PUBLIC;
-
-CREATE FUNCTION flakeid.partition_check_owner() RETURNS trigger LANGUAGE plpgsql PARALLEL UNSAFE
+CREATE FUNCTION flakeid.declared() RETURNS trigger LANGUAGE plpgsql PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = NEW.parent AND pg_has_role(current_user, c.relowner, 'USAGE')) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', NEW.parent);
-    END IF;
-    RETURN NEW;
+    RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_check_owner() IS 'internal: lets only the owner of a table write what flakeid keeps of it';
-CREATE TRIGGER check_owner BEFORE INSERT ON flakeid.partitioned FOR EACH ROW EXECUTE FUNCTION flakeid.partition_check_owner();
-CREATE TRIGGER check_owner BEFORE INSERT ON flakeid.partition_log FOR EACH ROW EXECUTE FUNCTION flakeid.partition_check_owner();
+COMMENT ON FUNCTION flakeid.declared() IS 'internal: of the trigger whose comment is what flakeid.partition() was told of a table';
 
--- Runs as the owner of the tables, after check_owner. No one else can make a trigger of it.
-CREATE FUNCTION flakeid.partition_forget() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER PARALLEL UNSAFE
+CREATE FUNCTION flakeid.partition_declarations(of_table regclass, OUT parent regclass, OUT owner oid, OUT said jsonb) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF TG_TABLE_NAME = 'partitioned' THEN
-        DELETE FROM flakeid.partitioned AS p WHERE p.parent = NEW.parent
-            OR NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = p.parent AND c.reltype = p.row_type);
-        NEW.row_type := (SELECT c.reltype FROM pg_class AS c WHERE c.oid = NEW.parent);
-    ELSE
-        DELETE FROM flakeid.partition_log AS l WHERE l.at < now() - interval '400 days'
-            AND NOT (l.action = 'detached' AND EXISTS (SELECT FROM pg_class AS c WHERE c.oid = l.object_oid));
-    END IF;
-    RETURN NEW;
+    -- Sessions cannot reach temporary tables of each other.
+    RETURN QUERY SELECT c.oid::regclass, c.relowner, flakeid.convert_memory(obj_description(g.oid, 'pg_trigger'))
+        FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relkind = 'p' AND c.relpersistence <> 't'
+        WHERE g.tgname = 'flakeid_partitions' AND g.tgfoid = 'flakeid.declared()'::regprocedure AND (of_table IS NULL OR g.tgrelid = of_table) ORDER BY 1;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_forget() IS 'internal: removes what a new row replaces or outlives';
-REVOKE ALL ON FUNCTION flakeid.partition_forget() FROM PUBLIC;
-CREATE TRIGGER forget BEFORE INSERT ON flakeid.partitioned FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
-CREATE TRIGGER forget BEFORE INSERT ON flakeid.partition_log FOR EACH ROW EXECUTE FUNCTION flakeid.partition_forget();
+COMMENT ON FUNCTION flakeid.partition_declarations(regclass) IS 'internal: the declared tables, or one; said is NULL where it is not the owner who wrote';
+
+CREATE FUNCTION flakeid.partition_declared(parent regclass, OUT every interval, OUT ahead int4, OUT keep interval, OUT layout text, OUT drop_old bool,
+        OUT problem text) LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    said jsonb;
+BEGIN
+    SELECT d.said INTO said FROM flakeid.partition_declarations(coalesce(partition_declared.parent, 0)) AS d;
+    IF NOT FOUND THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s is not declared', coalesce(parent::text, 'NULL')),
+            DETAIL = 'flakeid.partition() says how long its partitions are, and how long they are kept.',
+            HINT = format('CALL flakeid.partition(%L, every => ''1 month'');', parent);
+    END IF;
+    BEGIN
+        every := said ->> 'every';
+        ahead := said ->> 'ahead';
+        keep := said ->> 'keep';
+        layout := coalesce(said ->> 'layout', '');
+        drop_old := coalesce((said ->> 'drop_old')::bool, false);
+        problem := said ->> 'problem';
+        PERFORM flakeid.partition_check(every, ahead, keep), flakeid.lowest_id(now(), layout);
+    EXCEPTION WHEN OTHERS THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('the declaration of table %s cannot be read', parent),
+            DETAIL = CASE WHEN said IS NULL THEN 'The comment on trigger flakeid_partitions holds none.' ELSE SQLERRM END,
+            HINT = format('CALL flakeid.partition(%L, ...) as its owner, with all that it was told.', parent);
+    END;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_declared(regclass) IS 'internal: what flakeid.partition() was told of a table, and what flakeid.maintain() could not do at last';
+
+CREATE FUNCTION flakeid.partition_declare(parent regclass, said jsonb,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    was jsonb;
+    is_there bool;
+BEGIN
+    SELECT d.said INTO was FROM flakeid.partition_declarations(partition_declare.parent) AS d;
+    is_there := FOUND;
+    IF was = jsonb_strip_nulls(said) THEN
+        RETURN;
+    END IF;
+    locked := flakeid.partition_lock(ARRAY[parent], CASE WHEN is_there THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END);
+    IF NOT is_there THEN
+        EXECUTE format('CREATE OR REPLACE TRIGGER flakeid_partitions AFTER TRUNCATE ON %s FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION flakeid.declared()', parent);
+    END IF;
+    EXECUTE format('COMMENT ON TRIGGER flakeid_partitions ON %s IS %L', parent, 'flakeid ' || jsonb_strip_nulls(said)::text);
+    action := 'declared';
+    object := parent;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_declare(regclass, jsonb) IS 'internal: a step: writes down what flakeid.partition() was told';
+
+-- Which numbers are taken for ids with a time: from floor to below past. Below floor are ids that a conversion kept, and those of the first
+-- day of the layout, where serial numbers and the like lie; from past on, those of its last period. Rows below young, of periods that
+-- retention takes, do not leave the default partition: nobody says that they are old.
+CREATE FUNCTION flakeid.partition_limits(parent regclass, OUT floor int8, OUT young int8, OUT past int8)
+    LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p record;
+BEGIN
+    p := flakeid.partition_declared(parent);
+    floor := greatest(flakeid.lowest_id(flakeid.time_of(flakeid.lowest_id('-infinity', p.layout), p.layout) + interval '1 day', p.layout),
+        flakeid.convert_kept(parent, (flakeid.partition_key(parent)).attnum) + 1);
+    young := greatest(floor, flakeid.lowest_id(flakeid.period_start(flakeid.partition_horizon(p.keep), p.every), p.layout));
+    past := flakeid.lowest_id(flakeid.period_start(flakeid.time_of(flakeid.highest_id('infinity', p.layout), p.layout), p.every), p.layout);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_limits(regclass) IS 'internal: which numbers are taken for ids with a time';
+
+CREATE FUNCTION flakeid.partition_horizon(keep interval) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (now() AT TIME ZONE 'UTC' - keep) AT TIME ZONE 'UTC';
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_horizon(interval) IS 'internal: what ends before this moment is not kept';
 
 -- Periods. They begin at midnight UTC, months at the first, weeks on Monday.
 
@@ -240,20 +285,14 @@ COMMENT ON FUNCTION flakeid.bound_id(text, text) IS 'internal: the id that bound
 CREATE FUNCTION flakeid.partition_ranges(parent regclass, OUT partition regclass, OUT from_id int8, OUT to_id int8, OUT detaching bool)
     RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    type text := (flakeid.partition_key(parent)).type;
-    bounds text;
-    pair text[];
 BEGIN
-    FOR partition, bounds, detaching IN
-        SELECT c.oid::regclass, pg_get_expr(c.relpartbound, c.oid), i.inhdetachpending
-        FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = parent
-    LOOP
-        pair := regexp_match(bounds, '^FOR VALUES FROM \((.*)\) TO \((.*)\)$');
-        from_id := flakeid.bound_id(pair[1], type);
-        to_id := flakeid.bound_id(pair[2], type);
-        RETURN NEXT;
-    END LOOP;
+    -- one statement for all: int8's least and largest number stand for MINVALUE and MAXVALUE, as in bound_literal()
+    RETURN QUERY EXECUTE format($q$
+        SELECT b.partition, CASE b.pair[1] WHEN 'MINVALUE' THEN -9223372036854775808 ELSE trim(BOTH '''' FROM b.pair[1])::%1$s::int8 END,
+            CASE b.pair[2] WHEN 'MAXVALUE' THEN 9223372036854775807 ELSE trim(BOTH '''' FROM b.pair[2])::%1$s::int8 END, b.detaching
+        FROM (SELECT c.oid::regclass AS partition, regexp_match(pg_get_expr(c.relpartbound, 0), '^FOR VALUES FROM \((.*)\) TO \((.*)\)$') AS pair,
+                i.inhdetachpending AS detaching
+            FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = $1 OFFSET 0) AS b$q$, (flakeid.partition_key(parent)).type) USING parent;
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_ranges(regclass) IS 'internal: the ids of each partition';
@@ -282,24 +321,57 @@ COMMENT ON FUNCTION flakeid.partition_gaps(regclass, int8, int8) IS 'internal: i
 
 -- Steps. Each is one transaction. A step looks again once it has its locks, so that of two runs at once the second finds nothing to do.
 
-CREATE FUNCTION flakeid.partition_begin(parent regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
-DECLARE
-    owner pg_catalog.name;
+CREATE FUNCTION flakeid.partition_begin() RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     PERFORM set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true), set_config('IntervalStyle', 'postgres', true),
         set_config('row_security', 'off', true), set_config('default_tablespace', '', true), set_config('default_table_access_method', 'heap', true);
-    SELECT r.rolname INTO owner FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner WHERE c.oid = parent;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_begin() IS 'internal: makes the rest of a transaction the same, whatever the settings of the session';
+
+CREATE FUNCTION flakeid.partition_ask(tab regclass) RETURNS void LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    owner oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = tab);
+BEGIN
     IF owner IS NULL THEN
-        RAISE undefined_table USING MESSAGE = format('table %s does not exist', coalesce(parent::text, 'NULL'));
+        RAISE undefined_table USING MESSAGE = format('table %s does not exist', coalesce(tab::text, 'NULL'));
     ELSIF NOT pg_has_role(current_user, owner, 'USAGE') THEN
-        RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', parent);
-    ELSIF owner <> current_user THEN
-        PERFORM set_config('role', owner, true);
+        RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', tab);
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_begin(regclass) IS 'internal: lets the rest of the transaction run as the owner of a table, whatever the settings of the session';
+COMMENT ON FUNCTION flakeid.partition_ask(regclass) IS 'internal: an error where the caller does not have the rights of a table''s owner';
+
+-- Statements on a table run code of its owner, and those on its partitions and foreign keys code of the owners of these. So all belong to one
+-- role: not to several whose rights the caller has, or each would lend its rights to the others.
+CREATE FUNCTION flakeid.partition_strangers(tab regclass, OUT partitions text, OUT referrers text) LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    mine oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = tab);
+BEGIN
+    partitions := (SELECT format('partition %s belongs to role %s', c.oid::regclass, c.relowner::regrole)
+        FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = tab AND c.relowner <> mine ORDER BY 1 LIMIT 1);
+    referrers := (SELECT format('Table %s, which refers to it, belongs to role %s, whose code would run with the rights of role %s.', c.oid::regclass, c.relowner::regrole, mine::regrole)
+        FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid
+        WHERE k.confrelid = tab AND k.contype = 'f' AND k.conparentid = 0 AND c.relowner <> mine ORDER BY 1 LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_strangers(regclass) IS 'internal: a partition, and a table that refers, of another role than the table''s owner';
+
+CREATE FUNCTION flakeid.partition_alone(tab regclass) RETURNS void LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    stranger text := (flakeid.partition_strangers(tab)).partitions;
+BEGIN
+    IF stranger IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = format('table %s and its partitions are not of one role', tab),
+            DETAIL = format('Its %s, whose code would run with the rights of role %s.', stranger, (SELECT c.relowner::regrole FROM pg_class AS c WHERE c.oid = tab));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_alone(regclass) IS 'internal: an error where a partition is not of the table''s owner';
 
 CREATE FUNCTION flakeid.partition_lock(tables regclass[], mode text) RETURNS timestamptz LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -312,6 +384,10 @@ BEGIN
         PERFORM set_config('lock_timeout',
             greatest(1, least(nullif(own, 0), (extract(epoch FROM until - clock_timestamp()) * 1000)::int8))::text, true);
         EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', t, mode);
+        IF pg_get_userbyid((SELECT c.relowner FROM pg_class AS c WHERE c.oid = t)) <> current_user THEN
+            RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', t);
+        END IF;
+        PERFORM flakeid.partition_alone(t);
     END LOOP;
     -- for the locks that commands take by themselves
     PERFORM set_config('lock_timeout',
@@ -359,6 +435,15 @@ BEGIN
             flakeid.option_list(c.reloptions, ''), flakeid.option_list(t.reloptions, 'toast.')))
         FROM pg_class AS c LEFT JOIN pg_class AS t ON t.oid = c.reltoastrelid
         WHERE c.oid = sibling AND (c.reloptions IS NOT NULL OR t.reloptions IS NOT NULL)
+        UNION ALL
+        -- the parent's rights, and none that its owner gives by default on new tables
+        SELECT DISTINCT format('REVOKE ALL ON %s FROM %s', partition, CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE e.grantee::regrole::text END)
+        FROM pg_class AS c, aclexplode(c.relacl) AS e WHERE c.oid = partition AND e.grantee <> c.relowner
+        UNION ALL
+        SELECT s FROM pg_class AS c, flakeid.grant_statements(c.relacl, 'TABLE ' || partition, '') AS s WHERE c.oid = parent
+        UNION ALL
+        SELECT s FROM pg_attribute AS a, flakeid.grant_statements(a.attacl, 'TABLE ' || partition, format('(%I)', a.attname)) AS s
+        WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped
         UNION ALL
         -- Who has rights by default on new tables may not pass by the policies of the parent.
         SELECT format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', partition) FROM pg_class AS c WHERE c.oid = parent AND c.relrowsecurity
@@ -411,7 +496,8 @@ CREATE FUNCTION flakeid.partition_missing(parent regclass, OUT name text, OUT fr
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
+    p record;
+    r record;
     base text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
     schema oid := (SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = parent);
     starts timestamptz;
@@ -419,51 +505,59 @@ DECLARE
 BEGIN
     p := flakeid.partition_declared(parent);
     starts := flakeid.period_start(now(), p.every);
+    ends := starts;
     FOR i IN 0 .. p.ahead LOOP
-        ends := flakeid.period_end(starts, p.every);
-        FOR from_id, to_id IN SELECT g.from_id, g.to_id
-            FROM flakeid.partition_gaps(parent, flakeid.lowest_id(starts, p.layout), flakeid.lowest_id(ends, p.layout)) AS g
-        LOOP
+        ends := flakeid.period_end(ends, p.every);
+    END LOOP;
+    -- One look at all bounds; only what is missing is divided by periods.
+    FOR r IN SELECT * FROM flakeid.partition_gaps(parent, flakeid.lowest_id(starts, p.layout), flakeid.lowest_id(ends, p.layout)) LOOP
+        from_id := r.from_id;
+        WHILE from_id < r.to_id LOOP
+            starts := flakeid.period_start(flakeid.time_of(from_id, p.layout), p.every);
+            to_id := least(r.to_id, flakeid.lowest_id(flakeid.period_end(starts, p.every), p.layout));
             name := flakeid.free_name(schema, base, flakeid.period_name(starts, p.every));
             RETURN NEXT;
+            from_id := to_id;
         END LOOP;
-        starts := ends;
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_missing(regclass) IS 'internal: partitions that a table should have from now on, and has not';
 
-CREATE FUNCTION flakeid.partition_old(parent regclass, OUT partition regclass, OUT detaching bool) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+CREATE FUNCTION flakeid.partition_old(parent regclass, OUT partition regclass, OUT detaching bool, OUT unread int8) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
-    before int8;
+    p record;
+    r record;
+    floor int8 := (flakeid.partition_limits(parent)).floor;
 BEGIN
     p := flakeid.partition_declared(parent);
-    before := flakeid.lowest_id((now() AT TIME ZONE 'UTC' - p.keep) AT TIME ZONE 'UTC', p.layout);
-    RETURN QUERY SELECT r.partition, r.detaching FROM flakeid.partition_ranges(parent) AS r
-        WHERE r.detaching OR r.to_id <= before ORDER BY r.to_id;
+    FOR r IN SELECT g.* FROM flakeid.partition_ranges(parent) AS g
+        WHERE g.detaching OR g.to_id <= flakeid.lowest_id(flakeid.partition_horizon(p.keep), p.layout) ORDER BY g.to_id
+    LOOP
+        partition := r.partition;
+        detaching := r.detaching;
+        unread := CASE WHEN r.from_id < floor AND NOT r.detaching THEN flakeid.partition_unread(parent, r.partition, floor) END;
+        RETURN NEXT;
+    END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_old(regclass) IS 'internal: partitions whose ids are all older than the table is to keep, and those that a detachment left half detached';
+COMMENT ON FUNCTION flakeid.partition_old(regclass) IS
+    'internal: partitions that end before what is kept begins, with an id of each that carries no time; and those that a detachment left half detached';
 
-CREATE FUNCTION flakeid.partition_declared(parent regclass) RETURNS flakeid.partitioned LANGUAGE plpgsql STABLE PARALLEL SAFE
+CREATE FUNCTION flakeid.partition_unread(parent regclass, partition regclass, floor int8) RETURNS int8 LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
+    key name := (flakeid.partition_key(parent)).attname;
+    id int8;
 BEGIN
-    SELECT d.* INTO p FROM flakeid.partitioned AS d JOIN pg_class AS c ON c.oid = d.parent AND c.reltype = d.row_type AND c.relkind = 'p'
-        WHERE d.parent = partition_declared.parent;
-    IF NOT FOUND THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s is not declared', coalesce(parent::text, 'NULL')),
-            DETAIL = 'flakeid.partition() says how long its partitions are, and how long they are kept.',
-            HINT = format('CALL flakeid.partition(%L, every => ''1 month'');', parent);
-    END IF;
-    RETURN p;
+    EXECUTE format('SELECT %1$I::int8 FROM %2$s WHERE %3$s ORDER BY %1$I LIMIT 1', key, partition,
+        flakeid.between_bounds(key, (flakeid.partition_key(parent)).type, -9223372036854775808, floor)) INTO id;
+    RETURN id;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_declared(regclass) IS 'internal: what flakeid.partition() was told of a table';
+COMMENT ON FUNCTION flakeid.partition_unread(regclass, regclass, int8) IS 'internal: the lowest id of a partition, where that carries no time';
 
 -- The parts of a result: what was done (NULL: there was nothing to do), to which object, with how many rows, when it had its locks.
 
@@ -526,7 +620,7 @@ CREATE FUNCTION flakeid.partition_move(parent regclass, batch int8,
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
+    p record;
     key name := (flakeid.partition_key(parent)).attname;
     type text := (flakeid.partition_key(parent)).type;
     stray regclass;
@@ -550,7 +644,7 @@ BEGIN
     IF first IS NULL THEN
         RETURN;
     END IF;
-    SELECT g.from_id, g.to_id INTO first, past FROM flakeid.partition_gaps(parent,
+    SELECT greatest(g.from_id, (flakeid.partition_limits(parent)).young), g.to_id INTO first, past FROM flakeid.partition_gaps(parent,
             flakeid.lowest_id(flakeid.period_start(flakeid.time_of(first, p.layout), p.every), p.layout),
             flakeid.lowest_id(flakeid.period_end(flakeid.time_of(first, p.layout), p.every), p.layout)) AS g
         WHERE first >= g.from_id AND first < g.to_id;
@@ -590,22 +684,59 @@ COMMENT ON FUNCTION flakeid.partition_move(regclass, int8) IS 'internal: a step:
 CREATE FUNCTION flakeid.partition_stray(parent regclass) RETURNS int8 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
+    p record;
     key name := (flakeid.partition_key(parent)).attname;
     type text := (flakeid.partition_key(parent)).type;
     stray regclass;
     id int8;
+    l record;
 BEGIN
     p := flakeid.partition_declared(parent);
     SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
     IF stray IS NOT NULL THEN
-        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I LIMIT 1', key, stray, flakeid.between_bounds(key, type,
-            flakeid.lowest_id('-infinity', p.layout), least(flakeid.highest_id('infinity', p.layout), 9223372036854775806) + 1)) INTO id;
+        SELECT * INTO l FROM flakeid.partition_limits(parent);
+        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I LIMIT 1', key, stray, flakeid.between_bounds(key, type, l.young, l.past)) INTO id;
     END IF;
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_stray(regclass) IS 'internal: the lowest id with a time in the default partition';
+COMMENT ON FUNCTION flakeid.partition_stray(regclass) IS 'internal: the lowest id in the default partition that can leave it';
+
+-- What stays in the default partition, and why: text for people.
+CREATE FUNCTION flakeid.partition_left(parent regclass) RETURNS text LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p record;
+    l record;
+    r record;
+    key name := (flakeid.partition_key(parent)).attname;
+    type text := (flakeid.partition_key(parent)).type;
+    stray regclass := (SELECT g.partition FROM flakeid.partition_ranges(parent) AS g WHERE g.from_id IS NULL);
+    low int8;
+    high int8;
+    told text;
+BEGIN
+    IF stray IS NULL THEN
+        RETURN NULL;
+    END IF;
+    p := flakeid.partition_declared(parent);
+    SELECT * INTO l FROM flakeid.partition_limits(parent);
+    FOR r IN SELECT * FROM (VALUES
+        (-9223372036854775808, l.floor, 'carry no time of layout "%3$s": serial numbers, ids that were kept, or another generator''s'),
+        (l.floor, l.young, 'are read by layout "%3$s" as %4$s to %5$s, which would be taken at once, as older than %6$s: imports of that time, or ids of another layout'),
+        (l.past, 9223372036854775807, 'are read by layout "%3$s" as %4$s to %5$s, where that ends')) AS v (from_id, to_id, words) WHERE from_id < to_id
+    LOOP
+        EXECUTE format('SELECT (SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I LIMIT 1), (SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1)',
+            key, stray, flakeid.between_bounds(key, type, r.from_id, r.to_id)) INTO low, high;
+        IF low IS NOT NULL THEN
+            told := concat_ws(E'\n', told, format('Ids %1$s to %2$s ' || r.words || '.', low, high, p.layout,
+                flakeid.bound_time(low, p.layout), flakeid.bound_time(high, p.layout), p.keep));
+        END IF;
+    END LOOP;
+    RETURN told;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_left(regclass) IS 'internal: which rows of the default partition stay there, and why';
 
 -- Why rows stay in the default partition, if they must. DELETE would follow the foreign keys, and rules.
 CREATE FUNCTION flakeid.partition_stuck(parent regclass) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
@@ -622,31 +753,108 @@ CREATE FUNCTION flakeid.partition_detach(parent regclass, old regclass,
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
-    detaching bool;
+    p record;
+    r record;
+    half bool;
 BEGIN
-    p := flakeid.partition_declared(parent);
-    SELECT i.inhdetachpending INTO detaching FROM pg_inherits AS i WHERE i.inhrelid = old AND i.inhparent = parent;
+    SELECT i.inhdetachpending INTO half FROM pg_inherits AS i WHERE i.inhrelid = old AND i.inhparent = parent;
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    locked := flakeid.partition_lock(ARRAY[parent], CASE WHEN detaching THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
-    PERFORM FROM pg_inherits AS i WHERE i.inhrelid = old AND i.inhparent = parent AND i.inhdetachpending = detaching;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
+    locked := flakeid.partition_lock(ARRAY[parent], CASE WHEN half THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
     PERFORM flakeid.partition_lock(ARRAY[old], 'ACCESS EXCLUSIVE');
+    p := flakeid.partition_declared(parent);
+    SELECT c.relpartbound, i.inhdetachpending INTO r FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+        WHERE i.inhrelid = old AND i.inhparent = parent AND i.inhdetachpending = half;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    -- the rule of partition_old(), of which something may have changed meanwhile
+    IF NOT half AND ((SELECT g.to_id <= flakeid.lowest_id(flakeid.partition_horizon(p.keep), p.layout) FROM flakeid.partition_ranges(parent) AS g WHERE g.partition = old) IS NOT TRUE
+        OR flakeid.partition_unread(parent, old, (flakeid.partition_limits(parent)).floor) IS NOT NULL
+        OR flakeid.partition_held(parent) IS NOT NULL)
+    THEN
+        RETURN;
+    END IF;
     object := old::text;
     object_oid := old::oid;
-    EXECUTE format('ALTER TABLE %s DETACH PARTITION %s%s', parent, old, CASE WHEN detaching THEN ' FINALIZE' END);
+    EXECUTE format('ALTER TABLE %s DETACH PARTITION %s%s', parent, old, CASE WHEN half THEN ' FINALIZE' END);
+    PERFORM flakeid.partition_mark(parent, old);
     action := 'detached';
-    IF p.drop_old THEN
-        EXECUTE format('DROP TABLE %s', old);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_detach(regclass, regclass) IS 'internal: a step: detaches an old partition';
+
+-- Only the owner of the table can write it there.
+CREATE FUNCTION flakeid.partition_mark(parent regclass, old regclass) RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format('COMMENT ON TABLE %s IS %L', old, 'flakeid ' || jsonb_strip_nulls(jsonb_build_object(
+        'of', (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent),
+        'at', now(), 'comment', obj_description(old, 'pg_class')))::text);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_mark(regclass, regclass) IS 'internal: writes into the comment of a table what it was a partition of, and when';
+
+CREATE FUNCTION flakeid.partition_detached(parent regclass, OUT old regclass, OUT at timestamptz) RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT c.oid::regclass, (m.memory ->> 'at')::timestamptz
+        FROM pg_class AS o JOIN pg_class AS c ON c.relowner = o.relowner AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid {'),
+            flakeid.convert_memory(d.description) AS m (memory)
+        WHERE o.oid = parent AND to_regclass(m.memory ->> 'of') = parent;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_detached(regclass) IS 'internal: what was detached from a table, and when';
+
+-- Not at once, but as late as what is detached by mistake is seen: until then it can be attached again.
+CREATE FUNCTION flakeid.partition_drop(parent regclass, gone regclass,
+        OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    locked := flakeid.partition_lock(ARRAY[gone], 'ACCESS EXCLUSIVE');
+    IF EXISTS (SELECT FROM flakeid.partition_due(parent) AS d WHERE d.old = gone) THEN
+        object := gone::text;
+        EXECUTE format('DROP TABLE %s', gone);
         action := 'dropped';
     END IF;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_detach(regclass, regclass) IS 'internal: a step: detaches an old partition, and drops it where that was declared';
+COMMENT ON FUNCTION flakeid.partition_drop(regclass, regclass) IS 'internal: a step: drops what was detached a period ago';
+
+CREATE FUNCTION flakeid.partition_due(parent regclass, OUT old regclass) RETURNS SETOF regclass LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p record;
+BEGIN
+    p := flakeid.partition_declared(parent);
+    RETURN QUERY SELECT d.old FROM flakeid.partition_detached(parent) AS d WHERE p.drop_old AND d.at < now() - greatest(p.every, interval '1 day') ORDER BY d.at, 1;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_due(regclass) IS 'internal: what was detached from a table so long ago that it is to be dropped';
+
+-- Why nothing of a table is detached, whatever it holds.
+CREATE FUNCTION flakeid.partition_held(parent regclass) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    referrer text := (flakeid.partition_strangers(parent)).referrers;
+BEGIN
+    RETURN CASE WHEN flakeid.partition_is_counted(parent) THEN 'A sequence makes its ids, which carry no time.' ELSE referrer END;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_held(regclass) IS 'internal: why retention does not work for a table';
+
+CREATE FUNCTION flakeid.partition_is_counted(tab regclass) RETURNS bool LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT a.attidentity <> '' OR coalesce(pg_get_expr(f.adbin, f.adrelid) ~ '\mnextval\(', false)
+        FROM flakeid.partition_key(tab) AS k JOIN pg_attribute AS a ON a.attrelid = tab AND a.attnum = k.attnum
+            LEFT JOIN pg_attrdef AS f ON f.adrelid = tab AND f.adnum = k.attnum);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_is_counted(regclass) IS 'internal: whether a sequence makes the ids of a table';
 
 CREATE FUNCTION flakeid.partition_validate(parent regclass, tab regclass, constraint_name name,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
@@ -664,44 +872,47 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_validate(regclass, regclass, name) IS 'internal: a step: validates a constraint, under a lock that disturbs nobody';
 
+-- An error of a step is told at the end; one of somebody else's function, such as that of an event trigger, together with where it arose.
+CREATE FUNCTION flakeid.partition_try(tab regclass, statement text) RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    message text;
+    state text;
+    advice text;
+    more text;
+    place text;
+BEGIN
+    RETURN flakeid.as_owner(tab, statement)::jsonb;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE, advice = PG_EXCEPTION_HINT, more = PG_EXCEPTION_DETAIL, place = PG_EXCEPTION_CONTEXT;
+    place := (regexp_match(place, '\m(?:function|trigger) (?!flakeid\.)[^\n]*'))[1];
+    RETURN jsonb_build_object('failed', CASE WHEN state IN ('55P03', '40P01') THEN 'busy' ELSE 'error' END, 'message', message, 'sqlstate', state, 'hint', advice,
+        'detail', concat_ws(E'\n', nullif(more, ''), 'It arose in ' || place || '.'));
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_try(regclass, text) IS 'internal: what a statement returns with the rights of the owner of a table, or its error';
+
 -- Tells, does and logs one step in one transaction, and tries again when it does not get its locks. The result has the parts of the
 -- step's, and failed: NULL, busy or error, with message, sqlstate and hint.
 CREATE PROCEDURE flakeid.partition_step(parent regclass, tell text, step text, INOUT result jsonb) LANGUAGE plpgsql AS $$
 DECLARE
-    r pg_catalog.record;
-    message pg_catalog.text;
-    state pg_catalog.text;
-    advice pg_catalog.text;
-    more pg_catalog.text;
     attempts int := 30;
 BEGIN
     RAISE NOTICE '%', tell;
     FOR attempt IN 1 .. attempts LOOP
         COMMIT;
         SET TRANSACTION ISOLATION LEVEL READ COMMITTED; -- or the step would not see what others committed while it waited for its locks
-        PERFORM flakeid.partition_begin(parent);
+        PERFORM flakeid.partition_begin();
         IF attempt > 1 THEN
             PERFORM flakeid.partition_knock(ARRAY(SELECT parent UNION SELECT i.inhrelid::regclass FROM pg_inherits AS i WHERE i.inhparent = parent
                 UNION SELECT k.conrelid::regclass FROM pg_constraint AS k WHERE k.confrelid = parent AND k.contype = 'f'));
         END IF;
-        BEGIN
-            EXECUTE 'SELECT * FROM ' || step INTO r;
-            IF r.action IS NOT NULL THEN
-                INSERT INTO flakeid.partition_log (parent, action, object, object_oid, rows, locked_ms, detail) VALUES (
-                    coalesce((SELECT i.inhparent FROM pg_inherits AS i WHERE i.inhrelid = parent), parent), r.action, r.object,
-                    r.object_oid, r.moved, round(extract(epoch FROM clock_timestamp() - r.locked) * 1000, 1), r.detail);
-            END IF;
-            result := to_jsonb(r);
-        EXCEPTION
-            WHEN lock_not_available OR deadlock_detected THEN
-                GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE, advice = PG_EXCEPTION_HINT, more = PG_EXCEPTION_DETAIL;
-                result := jsonb_build_object('failed', 'busy', 'message', message, 'sqlstate', state, 'hint', advice, 'detail', more);
-            WHEN OTHERS THEN
-                GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE, advice = PG_EXCEPTION_HINT, more = PG_EXCEPTION_DETAIL;
-                result := jsonb_build_object('failed', 'error', 'message', message, 'sqlstate', state, 'hint', advice, 'detail', more);
-        END;
+        result := flakeid.partition_try(parent, 'SELECT to_jsonb(r) FROM ' || step || ' AS r');
+        IF result ->> 'action' IS NOT NULL THEN
+            RAISE LOG '% % of table %', result ->> 'action', concat_ws(', rows: ', result ->> 'object', result ->> 'moved'), parent;
+        END IF;
         COMMIT;
-        PERFORM flakeid.partition_begin(parent);
+        PERFORM flakeid.partition_begin();
         IF result ->> 'locked' IS NOT NULL THEN
             result := result || jsonb_build_object('locked_ms', round(extract(epoch FROM clock_timestamp() - (result ->> 'locked')::timestamptz) * 1000, 1));
         END IF;
@@ -709,9 +920,6 @@ BEGIN
         COMMIT;
         PERFORM pg_catalog.pg_sleep(pg_catalog.random());
     END LOOP;
-    IF result ->> 'failed' IS NOT NULL THEN
-        INSERT INTO flakeid.partition_log (parent, action, object, detail) VALUES (parent, 'failed', tell, result ->> 'message');
-    END IF;
 END
 $$;
 COMMENT ON PROCEDURE flakeid.partition_step(regclass, text, text, jsonb) IS 'internal: one transaction of flakeid.partition() or flakeid.maintain()';
@@ -727,7 +935,7 @@ DECLARE
     whole_rows oid[] := ARRAY(SELECT t.oid FROM pg_type AS t WHERE t.oid = c.reltype OR t.typelem = c.reltype);
 BEGIN
     RETURN QUERY SELECT o FROM (VALUES
-        (c.relpersistence <> 'p', 'the table is ' || CASE c.relpersistence WHEN 'u' THEN 'unlogged' ELSE 'temporary' END),
+        (c.relpersistence = 'u', 'the table is unlogged'),
         (c.reloftype <> 0, 'the table is of type ' || c.reloftype::regtype),
         (c.relispartition, 'the table is itself a partition'),
         ((SELECT a.amname FROM pg_am AS a WHERE a.oid = c.relam) <> 'heap', 'the table has another access method than heap'),
@@ -755,7 +963,7 @@ BEGIN
     UNION ALL SELECT format('foreign key %I of table %s: %s', k.conname, r.oid::regclass, CASE WHEN r.relkind = 'p' THEN 'that table is partitioned'
             ELSE format('role %I does not own that table', my) END)
         FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.conrelid
-        WHERE k.confrelid = tab AND k.contype = 'f' AND k.conparentid = 0 AND r.oid <> tab AND (r.relkind = 'p' OR NOT pg_has_role(my, r.relowner, 'USAGE'))
+        WHERE k.confrelid = tab AND k.contype = 'f' AND k.conparentid = 0 AND r.oid <> tab AND (r.relkind = 'p' OR r.relowner <> c.relowner)
     -- what hangs on the table
     UNION ALL SELECT format('trigger %I has transition tables for each row', g.tgname) FROM pg_trigger AS g
         WHERE g.tgrelid = tab AND g.tgtype & 1 = 1 AND (g.tgoldtable IS NOT NULL OR g.tgnewtable IS NOT NULL)
@@ -803,10 +1011,12 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_views(regclass) IS 'internal: views that name a table';
 
-CREATE FUNCTION flakeid.partition_require(tab regclass) RETURNS void LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+CREATE FUNCTION flakeid.partition_require(tab regclass) RETURNS void LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    obstacles text := (SELECT string_agg(o, E'\n' ORDER BY o COLLATE "C") FROM flakeid.partition_obstacles(tab) AS o);
+    obstacles text := (SELECT string_agg(o, E'\n' ORDER BY o COLLATE "C") FROM (
+        SELECT * FROM flakeid.partition_places(tab)
+        UNION ALL SELECT * FROM flakeid.partition_obstacles((SELECT c.oid FROM pg_class AS c WHERE c.oid = tab AND c.relkind = 'r'))) AS s (o));
 BEGIN
     IF obstacles IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s cannot become partitioned', tab), DETAIL = obstacles;
@@ -906,7 +1116,7 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.statistics_statements(oid) IS 'internal: extended statistics, in SQL';
 
-CREATE FUNCTION flakeid.partition_swap(tab regclass, every interval, ahead int4, keep interval, layout text, drop_old bool,
+CREATE FUNCTION flakeid.partition_swap(tab regclass, said jsonb,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -939,7 +1149,7 @@ BEGIN
         RAISE object_in_use USING MESSAGE = 'constraint flakeid_partition is not valid any more', DETAIL = 'Another session has replaced it meanwhile.';
     END IF;
     whole := format('%s.%I', c.relnamespace::regnamespace, c.relname);
-    first := flakeid.free_name(c.relnamespace, c.relname, '_before' || flakeid.period_name(flakeid.time_of(bound, layout), every));
+    first := flakeid.free_name(c.relnamespace, c.relname, '_before' || flakeid.period_name(flakeid.time_of(bound, said ->> 'layout'), (said ->> 'every')::interval));
     first_table := format('%s.%I', c.relnamespace::regnamespace, first);
     space := (SELECT ' TABLESPACE ' || quote_ident(t.spcname) FROM pg_tablespace AS t WHERE t.oid = c.reltablespace);
 
@@ -1063,13 +1273,13 @@ BEGIN
     FOREACH statement IN ARRAY after LOOP
         EXECUTE statement;
     END LOOP;
-    INSERT INTO flakeid.partitioned VALUES (whole::regclass, every, ahead, keep, layout, drop_old);
+    PERFORM flakeid.partition_declare(whole::regclass, said);
     action := 'partitioned';
     object := first_table;
     object_oid := tab::oid;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_swap(regclass, interval, int4, interval, text, bool) IS 'internal: a step: makes a plain table the first partition of a new one of its name';
+COMMENT ON FUNCTION flakeid.partition_swap(regclass, jsonb) IS 'internal: a step: makes a plain table the first partition of a new one of its name';
 
 -- What people call
 
@@ -1077,7 +1287,7 @@ CREATE FUNCTION flakeid.partition_layout(tab regclass, layout text) RETURNS text
     SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 BEGIN
     IF layout IS NULL THEN
-        layout := (SELECT p.layout FROM flakeid.partitioned AS p JOIN pg_class AS c ON c.oid = p.parent AND c.reltype = p.row_type WHERE p.parent = tab);
+        layout := (SELECT d.said ->> 'layout' FROM flakeid.partition_declarations(tab) AS d);
     END IF;
     IF layout IS NULL THEN
         layout := (SELECT (regexp_match(pg_get_expr(f.adbin, f.adrelid), 'flake_next\(''([^'']+)''::text'))[1]
@@ -1120,10 +1330,45 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_fail(jsonb, text) IS 'internal: raises the error of a step';
 
+-- Somebody has to say by which layout ids carry a time: the default of the column, an earlier call, or this one.
+CREATE FUNCTION flakeid.partition_source(tab regclass, layout text) RETURNS void LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    made text := (SELECT pg_get_expr(f.adbin, f.adrelid) FROM pg_attrdef AS f WHERE f.adrelid = tab AND f.adnum = (flakeid.partition_key(tab)).attnum);
+BEGIN
+    IF flakeid.partition_is_counted(tab) THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('nothing says how old the rows of table %s are', tab),
+            DETAIL = 'A sequence makes its ids, which carry no time.', HINT = format('CALL flakeid.convert(%L) first; or leave keep out.', tab);
+    ELSIF layout IS NULL AND coalesce(made, '') !~ '\mflake_next\(' AND NOT EXISTS (SELECT FROM flakeid.partition_declarations(tab) AS d WHERE d.said ? 'layout') THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('nothing says how old the rows of table %s are', tab),
+            DETAIL = 'The default of its ids is not flake_next(), and no layout is given.', HINT = 'Add layout => with that of the program that makes them.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_source(regclass, text) IS 'internal: an error where retention could not know how old rows are';
+
+CREATE FUNCTION flakeid.partition_places(tab regclass) RETURNS SETOF text LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    distributed bool := false;
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition AS d WHERE d.logicalrelid = $1)' INTO distributed USING tab;
+    END IF;
+    RETURN QUERY SELECT o FROM (VALUES
+        ((SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = tab) = 't', 'the table is temporary'),
+        (distributed, 'Citus distributes the table, and allows no trigger on it, where flakeid.partition() writes down what it is told'),
+        (EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = tab AND g.tgname = 'flakeid_partitions' AND g.tgfoid <> 'flakeid.declared()'::regprocedure),
+            format('trigger flakeid_partitions is of another function: DROP TRIGGER flakeid_partitions ON %s', tab))) AS v (holds, o) WHERE v.holds;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_places(regclass) IS 'internal: why a table cannot be declared';
+
 CREATE PROCEDURE flakeid.partition(parent regclass, every interval, ahead int4 DEFAULT 3, keep interval DEFAULT NULL, layout text DEFAULT NULL,
         drop_old bool DEFAULT false) LANGUAGE plpgsql AS $$
 DECLARE
     whole pg_catalog.text;
+    said pg_catalog.jsonb;
     past int8;
     have pg_catalog.record;
     highest int8;
@@ -1133,21 +1378,25 @@ DECLARE
     longest numeric := 0;
     i pg_catalog.record;
 BEGIN
-    PERFORM flakeid.partition_begin(parent);
-    PERFORM flakeid.partition_check(every, ahead, keep);
+    PERFORM flakeid.partition_begin();
+    PERFORM flakeid.partition_ask(parent), flakeid.partition_check(every, ahead, keep), flakeid.partition_key(parent);
+    IF keep IS NOT NULL THEN
+        PERFORM flakeid.partition_source(parent, layout);
+    END IF;
     layout := flakeid.partition_layout(parent, layout);
+    PERFORM flakeid.partition_require(parent);
+    said := jsonb_build_object('every', every, 'ahead', ahead, 'keep', keep, 'layout', layout, 'drop_old', drop_old);
     whole := parent::text;
     again := format('CALL flakeid.partition(%L, %L, %s, %L, %L, %L);', whole, every, ahead, keep, layout, drop_old);
     -- Each step finds the table by its name, which is that of the whole once another session has partitioned it meanwhile.
     IF (SELECT c.relkind FROM pg_class AS c WHERE c.oid = parent) = 'r' THEN
-        PERFORM flakeid.partition_require(parent);
         SELECT * INTO have FROM flakeid.partition_bound(parent);
         -- Until the table is a partition, its constraint refuses ids past the bound. So that lies a period ahead, and a day at least.
         past := flakeid.lowest_id(flakeid.period_end(now() + greatest(every, interval '1 day'), every), layout);
         IF have.bound IS NULL OR flakeid.time_of(have.bound, layout) < now() + interval '1 hour'
             OR flakeid.lowest_id(flakeid.period_start(flakeid.time_of(have.bound, layout), every), layout) <> have.bound
         THEN
-            EXECUTE format('SELECT %1$I::int8 FROM %2$s ORDER BY %1$I DESC LIMIT 1', (flakeid.partition_key(parent)).attname, parent) INTO highest;
+            highest := flakeid.as_owner(parent, format('SELECT %1$I::int8 FROM %2$s ORDER BY %1$I DESC LIMIT 1', (flakeid.partition_key(parent)).attname, parent));
             IF highest >= past THEN
                 RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s cannot become partitioned', parent),
                     DETAIL = format('Its highest id is %s, which layout "%s" reads as %s.', highest, layout, flakeid.time_of(highest, layout));
@@ -1167,7 +1416,7 @@ BEGIN
             END IF;
         END IF;
         CALL flakeid.partition_step(parent, format('making table %s the first partition of a new table of its name', parent),
-            format('flakeid.partition_swap(%L, %L, %L, %L, %L, %L)', whole, every, ahead, keep, layout, drop_old), result);
+            format('flakeid.partition_swap(%L, %L)', whole, said), result);
         IF result ->> 'failed' = 'busy' OR result ->> 'sqlstate' = '55006' THEN -- the constraint stays: it may be another session's
             PERFORM flakeid.partition_fail(result, again);
         ELSIF result ->> 'failed' IS NOT NULL THEN
@@ -1178,12 +1427,17 @@ BEGIN
         longest := greatest(longest, (result ->> 'locked_ms')::numeric);
         parent := whole::regclass;
         COMMIT;
-        PERFORM flakeid.partition_begin(parent);
+        PERFORM flakeid.partition_begin();
     END IF;
-    INSERT INTO flakeid.partitioned VALUES (parent, every, ahead, keep, layout, drop_old);
-    COMMIT; -- and with it the role of the owner: maintain() asks who calls
+    IF (SELECT d.said FROM flakeid.partition_declarations(parent) AS d) IS DISTINCT FROM jsonb_strip_nulls(said) THEN
+        CALL flakeid.partition_step(parent, format('declaring table %s', parent), format('flakeid.partition_declare(%L, %L)', parent, said), result);
+        IF result ->> 'failed' IS NOT NULL THEN
+            PERFORM flakeid.partition_fail(result, again);
+        END IF;
+    END IF;
+    COMMIT;
     CALL flakeid.maintain(parent);
-    PERFORM flakeid.partition_begin(parent);
+    PERFORM flakeid.partition_begin();
     FOR i IN SELECT k.conname, k.conrelid::regclass AS referrer FROM pg_constraint AS k
         WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 AND NOT k.convalidated ORDER BY 2, 1
     LOOP
@@ -1203,94 +1457,158 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE flakeid.partition(regclass, interval, int4, interval, text, bool) IS
-    'partitions a table by its ids, one for each period, and some ahead; what is older than keep is detached, or dropped; call it again to alter that, or to go on';
+    'partitions a table by its ids, one for each period, and some ahead; what is older than keep is detached, and dropped a period later if so told; call it again to alter that, or to go on';
+
+CREATE FUNCTION flakeid.partition_todo(parent regclass) RETURNS jsonb LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p record;
+    stray int8;
+    stuck text;
+    remains text;
+    held text;
+    old jsonb;
+BEGIN
+    PERFORM flakeid.partition_alone(parent);
+    p := flakeid.partition_declared(parent);
+    stray := flakeid.partition_stray(parent);
+    stuck := CASE WHEN stray IS NOT NULL THEN flakeid.partition_stuck(parent) END;
+    remains := concat_ws(E'\n', stuck, flakeid.partition_left(parent));
+    held := CASE WHEN p.keep IS NOT NULL THEN flakeid.partition_held(parent) END;
+    old := coalesce((SELECT jsonb_agg(o) FROM flakeid.partition_old(parent) AS o), '[]');
+    RETURN jsonb_build_object(
+        'missing', coalesce((SELECT jsonb_agg(m) FROM flakeid.partition_missing(parent) AS m), '[]'),
+        'moves', stray IS NOT NULL AND stuck IS NULL,
+        'old', (SELECT coalesce(jsonb_agg(o), '[]') FROM jsonb_array_elements(old) AS o WHERE (o ->> 'detaching')::bool OR held IS NULL AND o ->> 'unread' IS NULL),
+        'due', coalesce((SELECT jsonb_agg(jsonb_build_object('old', d.old)) FROM flakeid.partition_due(parent) AS d), '[]'),
+        'said', p.problem,
+        'warnings', (SELECT coalesce(jsonb_agg(w), '[]') FROM (
+            SELECT format('rows stay in the default partition of table %s', parent) AS message, remains AS detail WHERE remains <> ''
+            UNION ALL SELECT format('no partition of table %s is detached', parent), held WHERE held IS NOT NULL
+            UNION ALL SELECT format('partition %s of table %s stays', o ->> 'partition', parent),
+                format('Its id %s carries no time of layout "%s", and only where each id does retention knows how old rows are.', o ->> 'unread', p.layout)
+            FROM jsonb_array_elements(old) AS o WHERE o ->> 'unread' IS NOT NULL) AS w));
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_todo(regclass) IS 'internal: what flakeid.maintain() finds to do, and what it cannot do';
+
+-- What the last run could not do is kept beside the declaration, where the view finds it.
+CREATE FUNCTION flakeid.partition_note(parent regclass, told text) RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT to_jsonb(flakeid.partition_declare(partition_note.parent, d.said || jsonb_build_object('problem', told))) FROM flakeid.partition_declarations(partition_note.parent) AS d WHERE d.said IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_note(regclass, text) IS 'internal: writes down what flakeid.maintain() could not do';
 
 CREATE PROCEDURE flakeid.maintain(parent regclass DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
-    caller pg_catalog.name := current_user;
     parents pg_catalog.regclass[];
     p pg_catalog.regclass;
     i pg_catalog.record;
-    reason pg_catalog.text;
+    todo pg_catalog.jsonb;
+    told pg_catalog.text[];
     result pg_catalog.jsonb;
     failed pg_catalog.jsonb;
 BEGIN
-    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    PERFORM flakeid.partition_begin();
     IF parent IS NULL THEN
-        parents := ARRAY(SELECT d.parent FROM flakeid.partitioned AS d JOIN pg_class AS c ON c.oid = d.parent AND c.reltype = d.row_type AND c.relkind = 'p'
-            WHERE pg_has_role(caller, c.relowner, 'USAGE') ORDER BY 1);
+        parents := ARRAY(SELECT d.parent FROM flakeid.partition_declarations(NULL) AS d WHERE pg_has_role(current_user, d.owner, 'USAGE'));
     ELSE
-        PERFORM flakeid.partition_begin(parent);
-        PERFORM flakeid.partition_declared(parent);
+        PERFORM flakeid.partition_ask(parent), flakeid.partition_declared(parent);
         parents := ARRAY[parent];
     END IF;
     COMMIT;
     FOREACH p IN ARRAY parents LOOP
-        PERFORM flakeid.partition_begin(p);
-        FOR i IN SELECT * FROM flakeid.partition_missing(p) LOOP
+        PERFORM flakeid.partition_begin();
+        told := '{}';
+        todo := flakeid.partition_try(p, format('SELECT flakeid.partition_todo(%L)', p));
+        IF todo ? 'failed' THEN
+            failed := coalesce(failed, todo);
+            IF parent IS NULL THEN
+                RAISE WARNING 'table % is not maintained: %', p, todo ->> 'message';
+            END IF;
+            COMMIT;
+            CONTINUE;
+        END IF;
+        FOR i IN SELECT * FROM jsonb_to_recordset(todo -> 'missing') AS m (name text, from_id int8, to_id int8) LOOP
             CALL flakeid.partition_step(p, format('making partition %I of table %s', i.name, p),
                 format('flakeid.partition_add(%L, %s, %s, %L)', p, i.from_id, i.to_id, i.name), result);
+            told := told || (result ->> 'message');
             failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
         END LOOP;
-        WHILE flakeid.partition_stray(p) IS NOT NULL LOOP
-            -- Functions of the owner run when his rows move. They could take whatever role the caller has.
-            reason := coalesce(flakeid.partition_stuck(p),
-                CASE WHEN caller <> current_user THEN format('only their owner moves them: SET ROLE %I', current_user) END);
-            IF reason IS NOT NULL THEN
-                RAISE WARNING 'rows stay in the default partition of table %', p USING DETAIL = reason;
-                INSERT INTO flakeid.partition_log (parent, action, object, detail) VALUES (p, 'left', 'rows of the default partition', reason);
-                EXIT;
-            END IF;
+        FOR i IN SELECT * FROM jsonb_to_recordset(todo -> 'warnings') AS w (message text, detail text) LOOP
+            RAISE WARNING '%', i.message USING DETAIL = i.detail;
+            told := told || (i.message || ': ' || i.detail);
+        END LOOP;
+        WHILE (todo ->> 'moves')::bool LOOP
             CALL flakeid.partition_step(p, format('moving rows out of the default partition of table %s', p), format('flakeid.partition_move(%L, 10000)', p), result);
+            told := told || (result ->> 'message');
             failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
             EXIT WHEN result ->> 'action' IS NULL;
         END LOOP;
-        FOR i IN SELECT * FROM flakeid.partition_old(p) LOOP
-            CALL flakeid.partition_step(p, format('detaching partition %s of table %s', i.partition, p), format('flakeid.partition_detach(%L, %s)', p, i.partition::oid), result);
+        FOR i IN SELECT * FROM jsonb_to_recordset(todo -> 'old') AS o (partition text) LOOP
+            CALL flakeid.partition_step(p, format('detaching partition %s of table %s', i.partition, p), format('flakeid.partition_detach(%L, %L)', p, i.partition), result);
+            told := told || (result ->> 'message');
             IF result ->> 'sqlstate' = '23503' THEN
-                RAISE WARNING 'partition % of table % stays, because rows of it are referred to', i.partition, p
-                    USING DETAIL = result ->> 'detail';
+                RAISE WARNING 'partition % of table % stays, because rows of it are referred to', i.partition, p USING DETAIL = result ->> 'detail';
             ELSE
                 failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
             END IF;
         END LOOP;
+        FOR i IN SELECT * FROM jsonb_to_recordset(todo -> 'due') AS d (old text) LOOP
+            CALL flakeid.partition_step(p, format('dropping table %s, which was detached from table %s', i.old, p), format('flakeid.partition_drop(%L, %L)', p, i.old), result);
+            told := told || (result ->> 'message');
+            failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
+        END LOOP;
+        IF nullif(array_to_string(told, E'\n'), '') IS DISTINCT FROM todo ->> 'said' THEN
+            result := flakeid.partition_try(p, format('SELECT flakeid.partition_note(%L, %L)', p, nullif(array_to_string(told, E'\n'), '')));
+            failed := coalesce(failed, CASE WHEN result ->> 'failed' = 'error' THEN result END);
+        END IF;
         COMMIT;
     END LOOP;
-    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    PERFORM flakeid.partition_begin();
     IF failed IS NOT NULL THEN
         PERFORM flakeid.partition_fail(failed, 'CALL flakeid.maintain();');
     END IF;
 END
 $$;
 COMMENT ON PROCEDURE flakeid.maintain(regclass) IS
-    'makes the next partitions of a declared table, empties its default partition, detaches what is old; without a table, of all that the caller owns';
+    'makes the next partitions of a declared table, empties its default partition, detaches what is old; without a table, of all whose owner''s rights the caller has';
 
-CREATE FUNCTION flakeid.maintain_plan(parent regclass) RETURNS SETOF text LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+CREATE FUNCTION flakeid.maintain_plan(parent regclass) RETURNS SETOF text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
-    r record;
-    fallback bool := EXISTS (SELECT FROM flakeid.partition_ranges(parent) AS g WHERE g.from_id IS NULL);
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = parent);
 BEGIN
-    p := flakeid.partition_declared(parent);
-    IF flakeid.partition_stray(parent) IS NOT NULL THEN
-        RETURN NEXT format('CALL flakeid.maintain(%L);', parent);
-        RETURN;
+    PERFORM flakeid.partition_ask(parent);
+    IF owner <> session_user OR owner <> current_user THEN
+        RAISE insufficient_privilege USING MESSAGE = format('the statements for table %s are for a session of role %s', parent, quote_ident(owner)),
+            DETAIL = 'Code of the owner of the table runs in them, with all rights of the session.', HINT = format('CALL flakeid.maintain(%L);', parent);
     END IF;
-    FOR r IN SELECT s FROM flakeid.partition_missing(parent) AS m, flakeid.partition_statements(parent, m.name::name, m.from_id, m.to_id) AS s LOOP
-        RETURN NEXT r.s || ';';
-    END LOOP;
-    FOR r IN SELECT * FROM flakeid.partition_old(parent) LOOP
-        RETURN NEXT format('ALTER TABLE %s DETACH PARTITION %s%s;', parent, r.partition,
-            CASE WHEN r.detaching THEN ' FINALIZE' WHEN NOT fallback THEN ' CONCURRENTLY' END);
-        IF p.drop_old THEN
-            RETURN NEXT format('DROP TABLE %s;', r.partition);
-        END IF;
-    END LOOP;
+    RETURN QUERY SELECT jsonb_array_elements_text(flakeid.as_owner(parent, format('SELECT flakeid.partition_plan(%L)', parent))::jsonb);
 END
 $$;
 COMMENT ON FUNCTION flakeid.maintain_plan(regclass) IS
-    'what flakeid.maintain() would do, as statements for \gexec of psql, which detach concurrently';
+    'what flakeid.maintain() would do, as statements for \gexec of psql, which detach concurrently; for sessions of the owner';
+
+CREATE FUNCTION flakeid.partition_plan(parent regclass) RETURNS jsonb LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    todo jsonb := flakeid.partition_todo(parent);
+    way text := CASE WHEN NOT EXISTS (SELECT FROM flakeid.partition_ranges(parent) AS g WHERE g.from_id IS NULL) THEN ' CONCURRENTLY' END;
+BEGIN
+    IF (todo ->> 'moves')::bool THEN
+        RETURN jsonb_build_array(format('CALL flakeid.maintain(%L);', parent));
+    END IF;
+    RETURN (SELECT coalesce(jsonb_agg(s || ';'), '[]') FROM (
+        SELECT a FROM jsonb_to_recordset(todo -> 'missing') AS m (name text, from_id int8, to_id int8), flakeid.partition_statements(parent, m.name::name, m.from_id, m.to_id) AS a
+        UNION ALL SELECT unnest(ARRAY[format('ALTER TABLE %s DETACH PARTITION %s%s', parent, o.partition, CASE WHEN o.detaching THEN ' FINALIZE' ELSE way END),
+            format('SELECT flakeid.partition_mark(%L, %L)', parent, o.partition)]) FROM jsonb_to_recordset(todo -> 'old') AS o (partition text, detaching bool)
+        UNION ALL SELECT format('DROP TABLE %s', d.old) FROM jsonb_to_recordset(todo -> 'due') AS d (old text)) AS all_of_it (s));
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_plan(regclass) IS 'internal: the statements of flakeid.maintain_plan()';
 
 CREATE FUNCTION flakeid.bound_time(id int8, layout text) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -1302,57 +1620,68 @@ $$;
 COMMENT ON FUNCTION flakeid.bound_time(int8, text) IS 'internal: the bound of a partition as time';
 
 CREATE FUNCTION flakeid.partition_list(OUT parent regclass, OUT partition regclass, OUT from_time timestamptz, OUT to_time timestamptz, OUT rows int8,
-        OUT size int8, OUT attached bool, OUT days_ahead float8) RETURNS SETOF record LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+        OUT size int8, OUT attached bool, OUT days_ahead float8, OUT problem text) RETURNS SETOF record LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p flakeid.partitioned;
-    r record;
-    leaf regclass[];
-    readable bool;
+    layout text;
+    told text;
+    readable regclass;
 BEGIN
-    FOR p IN SELECT d.* FROM flakeid.partitioned AS d JOIN pg_class AS c ON c.oid = d.parent AND c.reltype = d.row_type AND c.relkind = 'p' ORDER BY d.parent LOOP
-        parent := p.parent;
-        -- The bounds of sealed ids are for those who may unseal.
+    FOR parent IN SELECT d.parent FROM flakeid.partition_declarations(NULL) AS d LOOP
+        layout := NULL;
+        told := NULL;
+        days_ahead := NULL;
+        readable := NULL;
+        -- The bounds of sealed ids are for those who may unseal; and what one owner declared wrongly is no error for all.
         BEGIN
-            days_ahead := NULL;
-            days_ahead := (SELECT extract(epoch FROM flakeid.bound_time(min(g.from_id), p.layout) - now()) / 86400
-                FROM flakeid.partition_gaps(p.parent, flakeid.lowest_id(now(), p.layout), 9223372036854775807) AS g);
-            readable := true;
-        EXCEPTION WHEN insufficient_privilege THEN
-            readable := false;
+            SELECT d.layout, d.problem INTO layout, told FROM flakeid.partition_declared(parent) AS d;
+            days_ahead := (SELECT extract(epoch FROM flakeid.bound_time(min(g.from_id), layout) - now()) / 86400
+                FROM flakeid.partition_gaps(parent, flakeid.lowest_id(now(), layout), 9223372036854775807) AS g);
+            readable := parent;
+        EXCEPTION
+            WHEN insufficient_privilege THEN NULL;
+            WHEN OTHERS THEN told := SQLERRM;
         END;
-        FOR r IN SELECT i.inhrelid::regclass AS partition, NOT i.inhdetachpending AS attached FROM pg_inherits AS i WHERE i.inhparent = p.parent
-            UNION ALL SELECT DISTINCT c.oid::regclass, false FROM flakeid.partition_log AS l JOIN pg_class AS c ON c.oid = l.object_oid
-                WHERE l.parent = p.parent AND l.action = 'detached' AND NOT c.relispartition
+        FOR partition, attached, from_time, to_time, rows, size IN
+            SELECT i.inhrelid::regclass, NOT i.inhdetachpending, flakeid.bound_time(g.from_id, layout), flakeid.bound_time(g.to_id, layout), s.rows, s.size
+            FROM pg_inherits AS i LEFT JOIN flakeid.partition_ranges(readable) AS g ON g.partition = i.inhrelid,
+                flakeid.partition_size(i.inhrelid) AS s WHERE i.inhparent = parent
+            UNION ALL SELECT d.old, false, NULL, NULL, s.rows, s.size
+            FROM flakeid.partition_detached(readable) AS d, flakeid.partition_size(d.old) AS s
         LOOP
-            partition := r.partition;
-            attached := r.attached;
-            leaf := coalesce(nullif(ARRAY(SELECT t.relid FROM pg_partition_tree(partition) AS t WHERE t.isleaf), '{}'), ARRAY[partition]);
-            rows := (SELECT sum(c.reltuples) FROM pg_class AS c WHERE c.oid = ANY (leaf) AND c.reltuples >= 0);
-            size := (SELECT sum(pg_total_relation_size(l)) FROM unnest(leaf) AS l);
-            from_time := NULL;
-            to_time := NULL;
-            IF readable THEN
-                SELECT flakeid.bound_time(g.from_id, p.layout), flakeid.bound_time(g.to_id, p.layout) INTO from_time, to_time
-                    FROM flakeid.partition_ranges(p.parent) AS g WHERE g.partition = r.partition;
-            END IF;
             RETURN NEXT;
         END LOOP;
+        IF told IS NOT NULL THEN
+            SELECT NULL, NULL, NULL, NULL, NULL, NULL, told INTO partition, attached, from_time, to_time, rows, size, problem;
+            RETURN NEXT;
+            problem := NULL;
+        END IF;
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_list() IS 'internal: rows of flakeid.partitions';
 
+CREATE FUNCTION flakeid.partition_size(tab oid, OUT rows int8, OUT size int8) LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+    SELECT sum(c.reltuples) FILTER (WHERE c.reltuples >= 0)::int8, (sum(c.relpages::int8 + coalesce(t.relpages, 0) + x.pages) * current_setting('block_size')::int8)::int8
+    FROM (SELECT tab AS oid WHERE (SELECT r.relkind FROM pg_class AS r WHERE r.oid = tab) <> 'p'
+            UNION ALL SELECT p.relid FROM pg_partition_tree(CASE WHEN (SELECT r.relkind FROM pg_class AS r WHERE r.oid = tab) = 'p' THEN tab END) AS p WHERE p.isleaf) AS leaf
+        JOIN pg_class AS c ON c.oid = leaf.oid LEFT JOIN pg_class AS t ON t.oid = c.reltoastrelid,
+        LATERAL (SELECT coalesce(sum(k.relpages), 0) AS pages FROM pg_index AS i JOIN pg_class AS k ON k.oid = i.indexrelid WHERE i.indrelid IN (c.oid, c.reltoastrelid)) AS x
+$$;
+COMMENT ON FUNCTION flakeid.partition_size(oid) IS 'internal: rows and bytes by the catalogs, which waits for no lock';
+
 CREATE VIEW flakeid.partitions AS SELECT * FROM flakeid.partition_list();
 COMMENT ON VIEW flakeid.partitions IS 'the partitions of tables that flakeid.partition() was told of';
 COMMENT ON COLUMN flakeid.partitions.parent IS 'the declared table';
-COMMENT ON COLUMN flakeid.partitions.partition IS 'one of its partitions, or what was detached';
+COMMENT ON COLUMN flakeid.partitions.partition IS 'one of its partitions, or what was detached; NULL in the row of a problem';
 COMMENT ON COLUMN flakeid.partitions.from_time IS 'moment of its first possible id; NULL for a default or detached partition, and sealed ids of others';
 COMMENT ON COLUMN flakeid.partitions.to_time IS 'moment of the first id past it';
 COMMENT ON COLUMN flakeid.partitions.rows IS 'an estimate, of the last VACUUM or ANALYZE; NULL before';
-COMMENT ON COLUMN flakeid.partitions.size IS 'bytes, with indexes and TOAST';
+COMMENT ON COLUMN flakeid.partitions.size IS 'bytes, with indexes and TOAST, an estimate like rows';
 COMMENT ON COLUMN flakeid.partitions.attached IS 'false for what is detached, or half detached';
 COMMENT ON COLUMN flakeid.partitions.days_ahead IS 'for how many days from now ids have a partition';
+COMMENT ON COLUMN flakeid.partitions.problem IS 'why the declaration cannot be read, or what the last flakeid.maintain() could not do; in a row of its own';
 GRANT SELECT ON flakeid.partitions TO PUBLIC;
 
 CREATE FUNCTION flakeid.rows_per_day(tab regclass, layout text DEFAULT NULL, OUT day date, OUT rows int8) RETURNS SETOF record

@@ -103,7 +103,9 @@ for my $round (1, 2)
 		$database = 'shop';
 	}
 	my @kept = map { digest($_) } qw(plain_ extension_);
+	$sql->("CREATE TABLE extension_declared (id bigint PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id); CALL flakeid.partition('extension_declared', '1 month')") if $round == 1;
 	$sql->('CALL flakeid_plain.from_extension()');
+	is($sql->("SELECT count(*) FROM flakeid_plain.partitions WHERE parent = 'extension_declared'::regclass"), '4', 'what was declared is so here');
 	is_deeply([ map { digest($_) } qw(plain_ extension_) ], \@kept, "round $round: no id has changed on the way out");
 	is($sql->("SELECT count(*) FROM pg_extension WHERE extname = 'flakeid'"), 0, 'the extension is gone');
 	work('plain_', "round $round, out");

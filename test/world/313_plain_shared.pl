@@ -32,6 +32,7 @@ for my $beside (0, 1)
 	$sql->('CALL flakeid_plain.maintain()');
 	is($sql->("SELECT md5(string_agg(id::text, ',' ORDER BY id)) FROM event$beside"), $kept, "$name: partitioned, and no id has changed");
 	cmp_ok($sql->("SELECT count(*) FROM pg_inherits WHERE inhparent = 'event$beside'::regclass"), '>=', 3, "$name: with partitions ahead");
+	like(refusal($node, "CALL flakeid_plain.maintain('owner.event$beside')", database => 'shop'), qr/^42501: table owner\.event$beside is for a session of its owner, role owner$/m, "$name: a superuser would lend his rights");
 	$sql->("INSERT INTO event$beside (item) SELECT 'y' FROM generate_series(1, 100)");
 	is($sql->("SELECT count(*), count(DISTINCT id) FROM event$beside"), '200|200', "$name: rows go on");
 
@@ -48,6 +49,19 @@ for my $beside (0, 1)
 	is($sql->("SELECT count(*) FROM bill$beside JOIN customer$beside ON customer$beside.id = customer"), 50, "$name: references hold");
 	cmp_ok($sql->("SELECT max(id) FROM customer$beside"), '>', 2**60, "$name: new rows have ids");
 }
+
+# A dump and a restore keep what was declared.
+my $dump = $node->basedir . '/shop.sql';
+my @as = ('-U', 'owner', '-h', $node->host, '-p', $node->port);
+$node->safe_psql('postgres', 'CREATE DATABASE restored OWNER owner');
+$node->command_ok([ 'pg_dump', @as, '-N', 'flakeid', '-f', $dump, 'shop' ], 'the owner dumps');
+IPC::Run::run([ 'psql', '-Xq', @as, '-f', $dump, 'restored' ], '<', \undef, '>', \my $out, '2>', \my $err);
+my $restored = sub { return $node->safe_psql('restored', $_[0], extra_params => [ '-U', 'owner' ]) };
+my $partitions = "SELECT count(*) FROM flakeid_plain.partitions WHERE parent = 'event0'::regclass";
+is($restored->($partitions), $sql->($partitions), 'the declaration is restored') or diag $err;
+$restored->('DROP TABLE ' . $restored->("SELECT partition FROM flakeid_plain.partitions WHERE parent = 'event0'::regclass ORDER BY to_time DESC LIMIT 1"));
+$restored->("CALL flakeid_plain.maintain('event0')");
+is($restored->($partitions), $sql->($partitions), 'and looked after');
 
 $node->stop;
 done_testing();

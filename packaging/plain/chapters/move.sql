@@ -166,6 +166,17 @@ BEGIN
         EXECUTE format('DROP INDEX %s', o.name);
         again := again || flakeid_plain.rewritten(o.definition, place);
     END LOOP;
+    -- Declarations of partitioned tables
+    FOR o IN SELECT tgrelid::regclass AS of_table, obj_description(oid, 'pg_trigger') AS said FROM pg_trigger
+        WHERE tgname = 'flakeid_partitions' AND tgfoid = to_regprocedure('flakeid.declared()') LOOP
+        IF to_regprocedure('flakeid_plain.declared()') IS NULL THEN
+            RAISE object_not_in_prerequisite_state USING MESSAGE = format('extension flakeid_tables looks after table %s', o.of_table),
+                HINT = 'Run flakeid_plain_tables.sql, and call this again.';
+        END IF;
+        EXECUTE format('DROP TRIGGER flakeid_partitions ON %s', o.of_table);
+        again := again || format('CREATE TRIGGER flakeid_partitions AFTER TRUNCATE ON %s FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION flakeid_plain.declared()', o.of_table)
+            || format('COMMENT ON TRIGGER flakeid_partitions ON %s IS %L', o.of_table, o.said);
+    END LOOP;
     FOR o IN SELECT attrelid::regclass AS of_table, attname FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid
         WHERE atttypid = (place || '.flake')::regtype AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped AND attislocal LOOP
         EXECUTE format('ALTER TABLE %s ALTER COLUMN %I TYPE bigint', o.of_table, o.attname);

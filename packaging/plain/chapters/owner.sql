@@ -1,0 +1,24 @@
+-- -------------------------------------------------------------------------------------------------
+-- The rights of a table's owner
+-- -------------------------------------------------------------------------------------------------
+
+-- What the extension does in C: runs a statement with the rights of a table's owner and no others. Here only who has no others can do it:
+-- code of the owner could take back the role of a session that is somebody else's.
+CREATE FUNCTION flakeid_plain.as_owner(tab regclass, statement text) RETURNS text
+    LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = tab);
+    result text;
+BEGIN
+    IF owner IS NULL THEN
+        RAISE undefined_table USING MESSAGE = format('table %s does not exist', tab);
+    ELSIF owner <> session_user OR owner <> current_user THEN
+        RAISE insufficient_privilege USING MESSAGE = format('table %s is for a session of its owner, role %I', tab, owner),
+            DETAIL = 'Code of the owner of the table may run, which would have all rights of this session.';
+    END IF;
+    SET CONSTRAINTS ALL IMMEDIATE;
+    EXECUTE statement INTO result;
+    RETURN result;
+END
+$$;
+COMMENT ON FUNCTION flakeid_plain.as_owner(regclass, text) IS 'internal: runs a statement, in a session of the owner of a table; returns the first column of its first row';
