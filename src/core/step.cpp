@@ -91,6 +91,21 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want)
     return {Verdict::issue, count, word, 0};
 }
 
+Draw step_as_asked(Word last, const WordShape& shape, const Limits& limits, Want want, Tick asked)
+{
+    Limits then = limits;
+    then.now = std::min(asked, limits.now);
+    const uint64_t since = limits.now - then.now;
+    for (uint64_t* ahead : {&then.ahead, &then.others_ahead, &then.start_ahead}) {
+        *ahead += since; // of the clock as it is now
+    }
+    Draw draw = step(last, shape, then, want);
+    if (word_back(shape, draw.word) != word_back(shape, std::max(last, limits.first))) {
+        draw.verdict = Verdict::extend;
+    }
+    return draw;
+}
+
 Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back)
 {
     // same with min: only time

@@ -132,6 +132,12 @@ struct Draw {
 // start waits.
 Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
 
+// Returns the step that follows `last` in the tick in which the draw asked for a longer horizon. On
+// a slow disk that has passed when the horizon is flushed, and so may any later one: it still
+// serves. A step that raises the back field is none that may be issued. Rejected: extend the
+// horizon further, the slower the disk is. That would end at max_ahead.
+Draw step_as_asked(Word last, const WordShape& shape, const Limits& limits, Want want, Tick asked);
+
 // Returns the last word that several ids at once may take freely, with that back count: half of
 // limits.ahead is for others, and what is reserved, or half of what is left up to limits.last.
 Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back);

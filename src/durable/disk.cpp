@@ -106,10 +106,28 @@ int disk_make(const char* file, size_t size)
     return result;
 }
 
+int disk_lose(const char* file)
+{
+    if (mkdir(folder, static_cast<mode_t>(pg_dir_create_mode)) != 0 && errno != EEXIST) {
+        return errno;
+    }
+    int result = unlink(path_of(file).text) == 0 || errno == ENOENT ? 0 : errno;
+    for (const char* path : {folder, "."}) {
+        result = result != 0 ? result : flush_folder(path);
+    }
+    return result;
+}
+
 bool disk_used()
 {
     struct stat status {};
     return stat(folder, &status) == 0;
+}
+
+bool disk_is_upgraded()
+{
+    struct stat status {};
+    return stat("pg_upgrade_output.d", &status) == 0;
 }
 
 int disk_read(const char* file, void* to, size_t size, FileFacts* facts)

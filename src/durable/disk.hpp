@@ -15,6 +15,13 @@ int disk_make(const char* file, size_t size);
 // Tells whether the folder of these files is there, which the first of them makes.
 bool disk_used();
 
+// Makes that folder without the file, whatever there was, so that it outlives a crash.
+int disk_lose(const char* file);
+
+// Tells whether pg_upgrade is at work in the data directory, or kept its log there: it writes that
+// into the new server's.
+bool disk_is_upgraded();
+
 // Reads `size` bytes from the beginning of the file, and what the file system says of it. What it
 // lacks is zero. ENOENT: there is none.
 int disk_read(const char* file, void* to, size_t size, FileFacts* facts);

@@ -15,7 +15,7 @@
 //   that
 //      are left count for nothing; before, all of them still count.
 //   4. While a session is stopped here with its bit set: others take the places that are left.
-//      Where none is, EBUSY.
+//      Where none is, EBUSY: who needs the file waits.
 //   5. After a record of a smaller fence, before its writer writes again: no record that counts may
 //      have the file's date. A start takes the file for a copy, as in 1.
 #pragma once

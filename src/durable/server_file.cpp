@@ -32,6 +32,15 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
     return found;
 }
 
+// So long after initdb a server without a file may be one that made no ids yet.
+constexpr int64_t new_for_us = 600 * us_per_s;
+
+bool is_new_server(int64_t now_us)
+{
+    const auto made_us = static_cast<int64_t>(GetSystemIdentifier() >> 32) * us_per_s; // by initdb
+    return GetWALInsertionTimeLine() == 1 && made_us <= now_us && now_us - made_us < new_for_us;
+}
+
 int64_t new_incarnation()
 {
     uint64_t incarnation = 0;

@@ -29,6 +29,12 @@ struct Contents {
     Body body; // all records of that fence merged
 };
 
+// Tells whether no ids are lost where there is no file, nor a folder for it: the server is so new,
+// and has taken no other's place. An older one may be what a backup or a snapshot from before its
+// first id was put back as. `now_us` is the wall clock.
+// Rejected: trust none. Each new server would wait 3 s for its first id.
+bool is_new_server(int64_t now_us);
+
 // Returns a random number, not 0, for Body.origin.
 int64_t new_incarnation();
 
@@ -39,7 +45,7 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
 // made this server. `missing`: the file was lost.
 void tell_of_copy(const Contents& found, bool missing);
 
-// Raises an error: it was not possible to `what` ("read", "write") the file.
+// Raises an error: it was not possible to `what` ("read", "write", "remove") the file.
 [[noreturn]] void throw_file(int error, const char* what);
 
 static_assert(is_plain<Body, Contents>);

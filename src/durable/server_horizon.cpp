@@ -64,9 +64,8 @@ void load(ServerHorizon* server, bool used)
     }
     const Contents found = contents_of(records, facts);
     const bool missing = result == ENOENT && (used || disk_used());
-    // A standby may have missed that flakeid was used.
-    const bool fresh = result == ENOENT && !missing && GetWALInsertionTimeLine() == 1;
     const int64_t now_us = wall_us();
+    const bool fresh = result == ENOENT && !missing && is_new_server(now_us);
     const int64_t most_ahead_us =
         std::max(configured_max_ahead_us(), found.body.stamped.most_ahead_us);
     const int64_t lost_until_us = found.own || fresh ? 0 : takeover_us(now_us, most_ahead_us);
@@ -125,8 +124,23 @@ int64_t furthest_us(ServerHorizon* server, int64_t now_us)
     return std::max(reached_us, read(&server->head_start_until_us));
 }
 
+// True when the file says what the next record would say.
+bool says_all(ServerHorizon* server)
+{
+    const Stamped pending = stamped_of(&server->pending);
+    const Stamped said = stamped_of(&server->in_file);
+    const Stamped both = merged(said, pending);
+    return pg_atomic_read_u32(&server->records.fresh) == all_fresh &&
+           read(&server->file_counter) == read(&server->counter) &&
+           memcmp(&both, &said, sizeof said) == 0;
+}
+
+// Between two looks for a place in the file.
+constexpr int64_t place_nap_us = 2 * us_per_ms;
+
 // Writes what is to be remembered, and publishes what was written. Unless a repair has ended since
-// this began, which has lowered the file below that: then it writes what is left.
+// this began, which has lowered the file below that: then it writes what is left. Where others
+// write all places, it waits until one is free, or they have written it all.
 void write(ServerHorizon* server)
 {
     bool published = false;
@@ -146,6 +160,11 @@ void write(ServerHorizon* server)
         if (result == ENOENT) {
             result = disk_make(server_file, records_size);
             result = result != 0 ? result : records_write(server_file, &server->records, fill);
+        }
+        if (result == EBUSY) {
+            nap(place_nap_us);
+            published = says_all(server);
+            continue;
         }
         if (result != 0) {
             // same without: only time
@@ -208,6 +227,15 @@ bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only
 void server_horizon_init()
 {
     shared.add();
+    // pg_upgrade brings databases, and no file that tells of what another one may not know. It
+    // loads the library to look for it, and for each of its functions. It starts the old server so
+    // too, whose file stays.
+    if (IsBinaryUpgrade && disk_is_upgraded()) {
+        const int result = disk_lose(server_file);
+        if (result != 0) {
+            throw_file(result, "remove");
+        }
+    }
 }
 
 Origin server_origin(bool used)

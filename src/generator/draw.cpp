@@ -13,9 +13,6 @@ namespace flakeid {
 
 namespace {
 
-// A wait is cut into pieces of this length, because the clock may be corrected meanwhile.
-constexpr int64_t longest_nap_us = 100 * us_per_ms;
-
 // Between two looks at a lease that the lease worker is to take.
 constexpr int64_t lease_nap_us = 5 * us_per_ms;
 
@@ -46,17 +43,6 @@ private:
     Steady since_ = steady_past;
 };
 static_assert(is_plain<Waiting>);
-
-// Sleeps without holding anything; an interrupt ends it.
-void nap(int64_t us)
-{
-    Assert(INTERRUPTS_CAN_BE_PROCESSED());
-    const auto ms = static_cast<long>((std::min(us, longest_nap_us) + us_per_ms - 1) / us_per_ms);
-    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
-                    PG_WAIT_EXTENSION);
-    ResetLatch(MyLatch);
-    CHECK_FOR_INTERRUPTS();
-}
 
 // Narrows a draw to the moment of the horizon. Its words may lie below the horizon all the same,
 // with a lower count of set-backs: the higher one was made durable, and the clock leapt before
@@ -225,8 +211,9 @@ struct Attempt {
     Draw draw;
     Word last; // that `draw` follows
     int64_t now_us;
-    int64_t wait_us; // 0: try again at once
-    bool moved;      // to another node of the span, at now_us
+    int64_t asked_us; // when it first asked for a longer horizon; 0: it has not
+    int64_t wait_us;  // 0: try again at once
+    bool moved;       // to another node of the span, at now_us
 };
 static_assert(is_plain<Attempt>);
 
@@ -256,6 +243,11 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         return false;
     }
     Draw d = next_draw(g, last, want);
+    if (unlikely(d.verdict == Verdict::extend && attempt->asked_us != 0)) {
+        const Tick asked = clamp_tick(g.shape, tick_of_us(g.layout, attempt->asked_us));
+        const Draw late = step_as_asked(last, g.shape, g.limits, want, asked);
+        d = late.verdict == Verdict::issue ? late : d;
+    }
     if (unlikely(g.shape.has_back)) {
         if (is_late(g, last, d)) {
             return false;
@@ -276,6 +268,9 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         if (is_past_lease(g, d)) {
             await_lease(g, now_us, waiting);
             return false;
+        }
+        if (d.verdict == Verdict::extend && attempt->asked_us == 0) {
+            attempt->asked_us = now_us;
         }
         reset_round(g); // nodes that were left out may be leased by then
         attempt->wait_us = unblock(g, d, now_us, waiting);

@@ -1,9 +1,11 @@
 // The clocks that generators read.
 #pragma once
 
+#include "core/layout.hpp"
 #include "core/steady.hpp"
 #include "server/postgres.hpp"
 
+#include <algorithm>
 #include <time.h>
 
 namespace flakeid {
@@ -41,6 +43,20 @@ inline Steady steady_now()
 inline int64_t uptime_us()
 {
     return read_clock_us(CLOCK_BOOTTIME);
+}
+
+// A wait is cut into pieces of this length, because the clock may be corrected meanwhile.
+constexpr int64_t longest_nap_us = 100 * us_per_ms;
+
+// Sleeps for so long, or less. The caller holds no lock of flakeid's; an interrupt ends it.
+inline void nap(int64_t us)
+{
+    Assert(INTERRUPTS_CAN_BE_PROCESSED());
+    const auto ms = static_cast<long>((std::min(us, longest_nap_us) + us_per_ms - 1) / us_per_ms);
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
+                    PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
 }
 
 constexpr int64_t us_from_1970_to_2000 =

@@ -87,9 +87,68 @@ void assign_max_leap(int newval, void*)
 
 } // namespace
 
+namespace {
+
+constexpr char max_ahead_name[] = "flakeid.max_ahead";
+
+int parsed_max_ahead_ms(const char* value)
+{
+    int ms;
+    return parse_int(value, &ms, GUC_UNIT_MS, nullptr) ? std::clamp(ms, 0, max_max_ahead_ms) : 0;
+}
+
+// What the configuration files say, in the order in which the server reads them; 0: nothing.
+int max_ahead_of_files_ms()
+{
+    ConfigVariable *first = nullptr, *last = nullptr;
+    // What cannot be read, the server has told the log of.
+    (void)ParseConfigFile(ConfigFileName, true, nullptr, 0, 0, DEBUG1, &first, &last);
+    (void)ParseConfigFile(PG_AUTOCONF_FILENAME, false, nullptr, 0, 0, DEBUG1, &first, &last);
+    int ms = 0;
+    for (const ConfigVariable* one = first; one != nullptr; one = one->next) {
+        if (one->name != nullptr && pg_strcasecmp(one->name, max_ahead_name) == 0) {
+            ms = parsed_max_ahead_ms(one->value);
+        }
+    }
+    FreeConfigVariables(first);
+    return ms;
+}
+
+// What the command line of the server says, as the server keeps it; 0: nothing.
+int max_ahead_of_command_line_ms()
+{
+    constexpr char with_dash[] = "max-ahead"; // the server takes both
+    char line[8 * MAXPGPATH];
+    FILE* file = AllocateFile("postmaster.opts", "r");
+    if (file == nullptr) {
+        return 0;
+    }
+    int ms = 0;
+    if (fgets(line, sizeof line, file) != nullptr) {
+        for (const char* name : {max_ahead_name, with_dash}) {
+            for (char* at = line; (at = strstr(at, name)) != nullptr;) {
+                at += strlen(name);
+                char* value = at + 1;
+                char* end = *at == '=' ? strchr(value, '"') : nullptr; // each option is quoted
+                if (end != nullptr) {
+                    *end = '\0';
+                    ms = std::max(ms, parsed_max_ahead_ms(value));
+                    *end = '"';
+                }
+            }
+        }
+    }
+    FreeFile(file);
+    return ms;
+}
+
+} // namespace
+
 int64_t configured_max_ahead_us()
 {
-    return strtol(GetConfigOptionResetString("flakeid.max_ahead"), nullptr, 10) * us_per_ms;
+    const auto reset =
+        static_cast<int>(strtol(GetConfigOptionResetString(max_ahead_name), nullptr, 10));
+    return std::max({reset, max_ahead_of_files_ms(), max_ahead_of_command_line_ms()}) * us_per_ms;
 }
 
 void require_good_settings()

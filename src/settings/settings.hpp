@@ -27,7 +27,8 @@ constexpr int64_t most_max_ahead_us = 24 * 60 * 60 * us_per_s;
 
 extern Settings settings;
 
-// flakeid.max_ahead of the database or the configuration, not what this session has set.
+// The largest flakeid.max_ahead that the configuration files, the command line of the server, or
+// the database and role of this session say; not what this session has set.
 int64_t configured_max_ahead_us();
 
 // An error when flakeid.layout was not valid when the library was loaded.

@@ -14,7 +14,7 @@ namespace sim {
 int64_t right_wall();
 
 // How a server began a life.
-enum class Start { first, crash, fast, put_back, copied, promoted, restored, starts };
+enum class Start { first, crash, fast, put_back, copied, promoted, restored, upgraded, starts };
 extern const char* const start_names[];
 
 struct Life {
@@ -34,7 +34,7 @@ struct Life {
 constexpr bool took_a_place(Start how)
 {
     return how == Start::put_back || how == Start::copied || how == Start::promoted ||
-           how == Start::restored;
+           how == Start::restored || how == Start::upgraded;
 }
 
 // What a copy's or standby's clock may be behind (doc/guarantees.md).

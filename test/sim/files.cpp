@@ -33,7 +33,7 @@ struct Descriptor {
     int64_t touched; // of a folder
 };
 PROCESS_LOCAL Descriptor my_descriptors[most_descriptors] = {};
-PROCESS_LOCAL int64_t my_date = 0; // that the process took from the disk last
+PROCESS_LOCAL int64_t my_date = 0;  // that the process took from the disk last
 PROCESS_LOCAL int64_t my_page = -1; // that the process wrote last
 constexpr int64_t longest_dating = flakeid::record_lag_ns / 2000;
 
@@ -190,7 +190,7 @@ int open_file(const char* path, int flags)
 
 int flush_file(Descriptor& of)
 {
-    sleep_us(chance.below(here().slowest_flush));
+    sleep_us(flush_time(here()));
     const bool failed = fails();
     DiskFile* file = find(of.name);
     if (failed) {
@@ -459,7 +459,15 @@ int __wrap_unlink(const char* path)
 
 int __wrap_mkdir(const char* path, mode_t mode)
 {
-    return running == nullptr ? __real_mkdir(path, mode) : 0;
+    if (running == nullptr) {
+        return __real_mkdir(path, mode);
+    }
+    if (is_folder(inside(path))) {
+        errno = EEXIST;
+        return -1;
+    }
+    make_file(here(), here().now, inside(path) + "/.", ""); // what makes it one
+    return 0;
 }
 
 int MakePGDirectory(const char*)

@@ -181,6 +181,33 @@ const char* GetConfigOptionResetString(const char* name)
 
 // The simulation plans nothing.
 void CallSyscacheCallbacks(int, uint32) {}
+static char configuration_file[] = "postgresql.conf";
+char* ConfigFileName = configuration_file;
+
+bool ParseConfigFile(const char* name, bool, const char*, int, int, int, ConfigVariable** first,
+                     ConfigVariable** last)
+{
+    yield();
+    if (strcmp(name, configuration_file) != 0) {
+        return true; // that of ALTER SYSTEM says nothing
+    }
+    for (const auto& [setting, value] : here().configuration) {
+        auto* one = static_cast<ConfigVariable*>(palloc0(sizeof(ConfigVariable)));
+        one->name = pstrdup(setting.c_str());
+        one->value = pstrdup(value.c_str());
+        (*first == nullptr ? *first : (*last)->next) = one;
+        *last = one;
+    }
+    return true;
+}
+
+void FreeConfigVariables(ConfigVariable*) {}
+
+bool parse_int(const char* value, int* result, int, const char**)
+{
+    *result = atoi(value);
+    return true;
+}
 
 int GetConfigOptionFlags(const char*, bool)
 {

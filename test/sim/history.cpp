@@ -11,7 +11,8 @@ const char* const start_names[] = {"the first start",
                                    "a copy put back, files that did not change stay",
                                    "a copy that goes on elsewhere",
                                    "a promotion",
-                                   "a dump that goes on elsewhere"};
+                                   "a dump that goes on elsewhere",
+                                   "pg_upgrade"};
 
 std::vector<Life> lives;
 std::vector<Transaction> transactions;

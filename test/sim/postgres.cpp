@@ -31,6 +31,7 @@ PROCESS_LOCAL VariableCache ShmemVariableCache = nullptr;
 PROCESS_LOCAL LWLockPadded* MainLWLockArray = nullptr;
 PROCESS_LOCAL char* BufferBlocks = nullptr;
 PROCESS_LOCAL TimestampTz PgStartTime = 0;
+PROCESS_LOCAL bool IsBinaryUpgrade = false;
 PROCESS_LOCAL bool process_shared_preload_libraries_in_progress = false;
 PROCESS_LOCAL shmem_request_hook_type shmem_request_hook = nullptr;
 PROCESS_LOCAL shmem_startup_hook_type shmem_startup_hook = nullptr;

@@ -44,6 +44,11 @@ int64_t wall_clock(const Server& server)
                                       : true_epoch_us + true_us + server.clock.offset;
 }
 
+int64_t flush_time(const Server& server)
+{
+    return server.fastest_flush + chance.below(server.slowest_flush - server.fastest_flush);
+}
+
 int64_t steady_clock(const Server& server)
 {
     return true_us - server.booted_us + minute;
@@ -140,6 +145,11 @@ Directory standby_at(const Server& server, int64_t at)
         }
     }
     return replayed(server, lsn);
+}
+
+uint64_t new_system(const Server& server)
+{
+    return static_cast<uint64_t>(wall_clock(server) / second) << 32 | (chance.next() & UINT32_MAX);
 }
 
 void make_file(Server& server, Directory& directory, const std::string& name,

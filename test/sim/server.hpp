@@ -36,7 +36,7 @@ namespace sim {
 constexpr int most_databases = 4;
 constexpr Oid first_database = 16384;
 constexpr int files_each = 4; // of flakeid.state, in use at the same time in one database
-constexpr int most_backends = 12;
+constexpr int most_backends = 24;
 constexpr int most_prepared = 4;
 constexpr size_t row_size = sizeof(flakeid::Durable); // of flakeid.state, without its header
 
@@ -143,7 +143,7 @@ struct Server {
     Settings of_database[most_databases];
     int configuration_version = 0; // raised with each reload
     bool preload = false;
-    int64_t slowest_flush = 3 * ms;
+    int64_t fastest_flush = 0, slowest_flush = 3 * ms;
     int failing_writes = 0; // one of so many writes and flushes of a file fails; 0: none does
     bool wal_fails = true;  // with them, which ends the server
     int database_count = 1;
@@ -190,6 +190,7 @@ inline Server& here()
 }
 
 int64_t wall_clock(const Server& server);
+int64_t flush_time(const Server& server); // of the next flush
 int64_t steady_clock(const Server& server);
 
 // ---- Directories
@@ -206,6 +207,8 @@ Directory flushed(const Server& server);
 // As a standby has it that has replayed what was flushed before that time.
 Directory standby_at(const Server& server, int64_t at);
 
+// The system identifier of a server that initdb makes just now.
+uint64_t new_system(const Server& server);
 // A file gets a number and date of its own from the machine.
 void make_file(Server& server, Directory& directory, const std::string& name,
                const std::string& bytes);

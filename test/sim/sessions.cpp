@@ -520,7 +520,14 @@ void everyone_gets(Errand errand, Server& server, int64_t within, const char* pr
 
 void everyone_draws(Server& server, int64_t within, Fails fails)
 {
-    everyone_gets(Errand::id, server, within, fails == Fails::may ? nullptr : "id");
+    everyone_gets(Errand::id, server, within, fails == Fails::may_not ? "id" : nullptr);
+    for (int i = 0; fails == Fails::with_error && !server.panicked && i < world.session_count;
+         i++) {
+        if (seats[i].errand != Errand::none && seats[i].process->alive) {
+            tell("session %d of database %d with role %d", i, seats[i].database, seats[i].role);
+            broken("G6: a session gets neither an id nor an error");
+        }
+    }
 }
 
 void everyone_draws_all(Server& server)
@@ -547,9 +554,7 @@ bool leave_database(int database)
     auto is_in_it = [&](const Seat& seat) {
         return seat.process->alive && seat.database == database;
     };
-    auto somebody_is = [&] {
-        return std::any_of(seats, seats + world.session_count, is_in_it);
-    };
+    auto somebody_is = [&] { return std::any_of(seats, seats + world.session_count, is_in_it); };
     for (const Seat& seat : seats) {
         if (seat.process != nullptr && is_in_it(seat)) {
             send_terminate(*seat.process);

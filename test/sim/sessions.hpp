@@ -42,7 +42,7 @@ void tell_everyone(Server& server);
 bool calm_down();
 // Each one draws one id, within that time; what those who get none say, if it is no fault of
 // theirs.
-enum class Fails { may, may_not };
+enum class Fails { may, may_not, with_error };
 void everyone_draws(Server& server, int64_t within, Fails fails);
 
 // Each one draws up to the end of the horizon.

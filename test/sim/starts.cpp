@@ -2,6 +2,7 @@
 
 #include "clocks.hpp"
 #include "durable/durable.hpp"
+#include "durable/server_horizon.hpp"
 #include "sessions.hpp"
 
 #include <algorithm>
@@ -38,6 +39,45 @@ void touch_control_file(Server& s, Directory& directory)
     file.modified = file.changed = wall_clock(s);
 }
 
+// As an administrator looks whether the extension is there, before the upgrade.
+void try_extension()
+{
+    become_backend(most_backends - 1, 0, {});
+    load_library();
+    (void)flakeid::server_origin(false);
+    end_backend();
+}
+
+// As pg_upgrade makes a function of the library.
+void load_in_upgrade()
+{
+    IsBinaryUpgrade = true;
+    become_backend(most_backends - 1, 0, {});
+    load_library();
+    end_backend();
+}
+
+// pg_upgrade starts the new server by itself.
+Directory upgraded(Server& s, Directory directory)
+{
+    const bool preload = s.preload;
+    s.preload = false;
+    const auto run_in_it = [&](const char* name, void (*body)()) {
+        start_server(s, directory);
+        administer(s, name, body);
+        directory = replayed(s, s.inserted);
+        stop_server(s);
+    };
+    if (chance.one_in(2)) {
+        run_in_it("initdb", try_extension);
+    }
+    make_file(s, directory, "pg_upgrade_output.d/log", "");
+    run_in_it("pg_upgrade", load_in_upgrade);
+    directory.files.erase("pg_upgrade_output.d/log");
+    s.preload = preload;
+    return directory;
+}
+
 } // namespace
 
 void administer(Server& s, const char* name, void (*body)(), void (*beside)())
@@ -57,7 +97,8 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
     Process* stopped = processes[beside != nullptr && chance.one_in(2) ? 1 : 0];
     const bool once = chance.one_in(2);
     int64_t turns = chance.below(40); // until then
-    const int64_t patience = true_us + minute; // a session may hold a lock while the clock stands still
+    const int64_t patience =
+        true_us + minute; // a session may hold a lock while the clock stands still
     for (Process* process : processes) {
         while (process != nullptr && process->alive && !s.panicked) {
             if (!run_somebody(true_us + minute) || true_us > patience) {
@@ -79,8 +120,7 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
 
 bool knows_most_ahead(const flakeid::Stamped& said)
 {
-    // Without that, a role's own max_ahead counts, which may be less than others had.
-    return world.max_ahead == World{}.max_ahead || said.most_ahead_us >= world.max_ahead;
+    return world.is_configured || said.most_ahead_us >= world.max_ahead;
 }
 
 bool rows_know_most_ahead(const Directory& directory)
@@ -94,7 +134,7 @@ bool rows_know_most_ahead(const Directory& directory)
 Directory fresh_directory(Server& s)
 {
     Directory directory;
-    directory.system = mix(world.seed, 77);
+    directory.system = new_system(s);
     make_file(s, directory, "PG_VERSION", "15\n");
     make_file(s, directory, "global/pg_control", "new");
     return directory;
@@ -145,9 +185,13 @@ void start(Start how, Directory directory)
             }
         }
     }
+    if (how == Start::upgraded) {
+        directory = upgraded(s, directory);
+    }
     start_server(s, directory);
     lives.back().unsure = may_look_moved(s);
-    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted, 6 restored), clock %lld us "
+    note("start %lld (0 first, 1 crash, 2 fast, 3 put back, 4 copied, 5 promoted, 6 restored, 7 "
+         "upgraded), clock %lld us "
          "behind",
          static_cast<int64_t>(how), behind());
     if (how == Start::restored) {
@@ -165,9 +209,14 @@ void start(Start how, Directory directory)
             administer(s, "repair", repair_at_hand);
         }
     }
+    if (how == Start::upgraded && chance.one_in(2)) { // one of the databases is new
+        database_at_hand = static_cast<int>(chance.below(s.database_count));
+        administer(s, "CREATE EXTENSION", make_extension_anew);
+        database_is_dropped(database_at_hand);
+    }
     // Only the row says what a role's own max_ahead was on the server that was replaced.
-    const bool known = world.max_ahead == World{}.max_ahead;
-    if (how == Start::promoted && world.has('V') && !world.has('Q') && known && chance.one_in(4)) {
+    if (how == Start::promoted && world.has('V') && !world.has('Q') && world.is_configured &&
+        chance.one_in(4)) {
         database_at_hand = 0;
         administer(s, "DROP and CREATE EXTENSION", make_extension_anew);
         horizon_is_raised(0, 0);

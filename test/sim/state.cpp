@@ -266,7 +266,7 @@ void XLogFlush(XLogRecPtr lsn)
         }
     }
     const uint64_t target = server.inserted;
-    const int64_t until = true_us + chance.below(server.slowest_flush);
+    const int64_t until = true_us + flush_time(server);
     while (true_us < until) {
         sleep_until(until);
     }

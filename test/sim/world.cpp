@@ -23,6 +23,7 @@ const std::vector<Feature> features = {
     {'C', "copies put back, files that did not change stay"},
     {'M', "copies and dumps that go on elsewhere"},
     {'P', "promotions"},
+    {'u', "upgrades by pg_upgrade"},
     {'R', "roles with another max_ahead"},
     {'K', "clocks that are set back, stand still, leap"},
     {'X', "crashes"},
@@ -34,6 +35,8 @@ const std::vector<Feature> features = {
     {'Q', "polls of settled marks"},
     {'W', "the library is preloaded"},
     {'Z', "a slow disk"},
+    {'t', "a disk whose flushes take seconds for a while"},
+    {'n', "many sessions"},
     {'E', "cancelled and terminated sessions"},
     {'I', "a disk that fails"},
     {'Y', "prepared transactions"},
@@ -59,12 +62,14 @@ namespace {
 
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
-    "DXT",  "DBCKXFQ", "BCMPK", "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
-    "NJHF", "VXCr",    "eDXr",  "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
-    "HQO",  "DBLKX",   "BLKF",  "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
-    "DfKZ", "Dfr",     "BNXQR", "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",
-    "GPV",  "DRMGK",   "DBRKFf", "dDfK", "DM",   "dX",
+    "DXT",   "DBCKXFQ", "BCMPK", "QXFfr", "QDPM",  "QGNAY", "BLKXF", "GRXCP", "ZIEX",   "NJHF",
+    "VXCr",  "eDXr",    "bCMr",  "HAQ",   "BLGXF", "DIOE",  "QYFH",  "QYX",   "HQO",    "DBLKX",
+    "BLKF",  "DGBXT",   "GXT",   "NG",    "AGrV",  "BArK",  "wKX",   "DfKZ",  "Dfr",    "BNXQR",
+    "bNXQR", "BGp",     "pDfZ",  "DfK",   "fPX",   "DVX",   "GPV",   "DRMGK", "DBRKFf", "dDfK",
+    "DM",    "dX",      "DPR",   "DGPR",  "Du",    "DGuR",  "t",     "Bt",    "ntX",    "nF",
 };
+
+constexpr int most_sessions = flakeid::record_count + 4; // that write the file of the server
 
 std::vector<Directory> copies;
 uint64_t next_machine;
@@ -79,6 +84,8 @@ Reached put_back_happened('C', "a copy was put back");
 Reached copy_happened('M', "a copy went on elsewhere");
 Reached dump_happened('M', "a dump went on elsewhere");
 Reached promotion_happened('P', "a promotion");
+Reached slow_happened('t', "a disk was slow");
+Reached upgrade_happened('u', "an upgrade");
 Reached dropped_happened('d', "a database was dropped");
 Reached administrators_met('o', "administrators came at the same time");
 
@@ -143,7 +150,7 @@ void step_promotion()
         return;
     }
     promotion_happened();
-    standby.files = chance.one_in(2) ? s.base.files : fresh_files;     // WAL carries none
+    standby.files = chance.one_in(2) ? s.base.files : fresh_files; // WAL carries none
     standby.timeline++;
     s.machine = ++next_machine;
     start(Start::promoted, copied(s, standby));
@@ -206,7 +213,8 @@ void step_restore_dump()
     dump_happened();
     dumped = &dump;
     Directory directory = fresh_directory(s);
-    directory.system = chance.next();
+    directory.system -= static_cast<uint64_t>(chance.below(2) * 60 * minute / second)
+                        << 32; // made long ago
     for (int i = 0; i < s.database_count; i++) {
         flakeid::Durable durable{};
         durable.format = flakeid::durable_format;
@@ -217,6 +225,21 @@ void step_restore_dump()
     }
     s.machine = ++next_machine;
     start(Start::restored, directory);
+    run_turns(chance.below(12));
+}
+
+void step_upgrade()
+{
+    Server& s = server();
+    if (!rows_know_most_ahead(replayed(s, s.inserted))) {
+        return;
+    }
+    upgrade_happened();
+    Directory directory = replayed(s, s.inserted);
+    directory.files = fresh_files;
+    directory.timeline = 1;
+    directory.system = new_system(s);
+    start(Start::upgraded, directory);
     run_turns(chance.below(12));
 }
 
@@ -252,6 +275,24 @@ void step_drop_database()
         other_server_is_restored(other_us);
     }
     run_turns(chance.below(12));
+}
+
+// Whoever wants an id gets one, or an error, however slow the disk is.
+void step_slow_disk()
+{
+    Server& s = server();
+    if (s.clock.still_at >= 0 || !calm_down()) {
+        return;
+    }
+    slow_happened();
+    note("the disk is slow");
+    const int64_t fastest = s.fastest_flush, slowest = s.slowest_flush;
+    s.fastest_flush = 2 * second;
+    s.slowest_flush = chance.one_in(3) ? 12 * second : 4 * second;
+    everyone_draws(s, 10 * minute, Fails::with_error);
+    note("the disk is well again");
+    s.fastest_flush = fastest;
+    s.slowest_flush = slowest;
 }
 
 void step_administrators()
@@ -309,6 +350,7 @@ const std::vector<StepKind> server_steps = {
     {"two crashes", 'T', 8, step_two_crashes},
     {"a fast restart", 'F', 10, step_fast_restart},
     {"a promotion", 'P', 8, step_promotion},
+    {"pg_upgrade", 'u', 8, step_upgrade},
     {"a copy is taken", 'C', 15, step_take_copy},
     {"a copy is put back", 'C', 8, step_put_copy_back},
     {"a copy is taken", 'M', 15, step_take_copy},
@@ -321,6 +363,7 @@ const std::vector<StepKind> server_steps = {
     {"a session stands still", 'p', 60, step_stop_somebody},
     {"the settings are read anew", 'H', 15, step_reload},
     {"the clock leaps by days, or is put right or accepted", 'w', 20, step_wrong_clock},
+    {"the disk is slow", 't', 10, step_slow_disk},
     {"a database is dropped", 'd', 10, step_drop_database},
     {"administrators come", 'o', 100, step_administrators},
 };
@@ -382,8 +425,8 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     if (world.has('v') && !world.has('Q')) {
         world.chosen += 'Q';
     }
-    // A layout that begins and ends soon has no ids left after such a leap, nor beside mistakes, and
-    // too few a second for a thousand transactions.
+    // A layout that begins and ends soon has no ids left after such a leap, nor beside mistakes,
+    // and too few a second for a thousand transactions.
     for (const char other : {'w', 'v', 'o'}) {
         if (world.chosen.find_first_of("eb") != std::string::npos && world.has(other)) {
             world.chosen.erase(world.chosen.find(other), 1);
@@ -392,27 +435,33 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     if (world.has('o') && !world.has('f')) {
         world.chosen += 'f';
     }
+    // A worker's place is that of another session then.
+    if (world.has('n') && world.has('l')) {
+        world.chosen.erase(world.chosen.find('l'), 1);
+    }
     // Their ids rise at another pace from the same one on, and so may be the same.
     if (world.has('e') && world.has('b')) {
         world.chosen.erase(world.chosen.find('b'), 1);
     }
-    world.session_count = sessions > 0 ? sessions : static_cast<int>(choice.between(2, 5));
+    world.session_count = sessions > 0     ? sessions
+                          : world.has('n') ? most_sessions
+                                           : static_cast<int>(choice.between(2, 5));
     Server& s = server();
     s.number = 0;
     s.database_count = world.has('D') ? static_cast<int>(choice.between(2, 3)) : 1;
     s.configuration["flakeid.node"] = !world.has('N') ? "0" : choice.one_in(2) ? "0-1" : "0-15";
-    // A standby knows of each database alone how far ahead of the clock it may have stamped.
     world.other_role = role_of_1_s;
     const int64_t larger = choice.below(3);
-    // Nor does one learn it whose layout has ended.
+    // Of a role, a standby knows of each database alone how far ahead of the clock it may have
+    // stamped; nor does one learn it whose layout has ended.
     const bool ends = world.chosen.find_first_of("eb") != std::string::npos;
-    if (world.has('R') && !(world.has('P') && world.has('D')) && !ends && larger != 0) {
+    if (world.has('R') && larger == 1) {
         world.max_ahead = 8 * second;
-        if (larger == 1) {
-            s.configuration["flakeid.max_ahead"] = "8000";
-        } else {
-            world.other_role = role_of_8_s;
-        }
+        s.configuration["flakeid.max_ahead"] = "8000";
+    } else if (world.has('R') && !(world.has('P') && world.has('D')) && !ends && larger == 2) {
+        world.max_ahead = 8 * second;
+        world.is_configured = false;
+        world.other_role = role_of_8_s;
     }
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;

@@ -101,6 +101,28 @@ TEST(Step, ShapeOfEveryPreset)
     }
 }
 
+// A horizon that was flushed when its last tick had passed serves the draw that asked for it.
+TEST(Step, AsAsked)
+{
+    WordShape shape{};
+    shape.sequence_bits = 2;
+    shape.tick_bits = 40;
+    shape.max_tick = Tick{1000000};
+    Limits limits{Tick{100}, 10, no_word, last_of_tick(shape, 0, Tick{60})};
+    const Word last = word_of(shape, 0, Tick{49}, 0);
+    ASSERT_EQ(step(last, shape, limits, {1, false}).verdict, Verdict::extend);
+    const Draw late = step_as_asked(last, shape, limits, {1, false}, Tick{50});
+    EXPECT_EQ(late.verdict, Verdict::issue);
+    EXPECT_EQ(late.word, word_of(shape, 0, Tick{50}, 0));
+    // Past the horizon, there is none; nor does it lie further ahead of the clock as it is now.
+    EXPECT_EQ(step_as_asked(last, shape, limits, {1, false}, Tick{61}).verdict, Verdict::extend);
+    limits.last = last_of_tick(shape, 0, Tick{200});
+    const Word ahead = word_of(shape, 0, Tick{110}, 3);
+    EXPECT_EQ(step_as_asked(ahead - 1, shape, limits, {1, false}, Tick{50}).verdict,
+              Verdict::issue);
+    EXPECT_EQ(step_as_asked(ahead, shape, limits, {1, false}, Tick{50}).verdict, Verdict::wait);
+}
+
 TEST(Step, WordsAndIdsOfEveryPreset)
 {
     Random random(5);

@@ -1,7 +1,8 @@
 // No false alarm: where nothing was copied or promoted, the log does not say so. A server that
 // stopped before its first id may have stopped while it made the file; one that was interrupted
-// between date and file, or lost power before it flushed them, cannot tell, nor can one whose records
-// are torn, or whose last write was of a record of before a repair: its date may be that of no other.
+// between date and file, or lost power before it flushed them, cannot tell, nor can one whose
+// records are torn, or whose last write was of a record of before a repair: its date may be that of
+// no other.
 #include "checkers.hpp"
 
 namespace sim {

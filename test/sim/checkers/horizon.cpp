@@ -23,7 +23,8 @@ const flakeid::Body& flushed_file(Server& server)
 {
     static std::string bytes;
     static flakeid::Body said;
-    const std::string& now = server.now.files["flakeid/horizon"].flushed;
+    const auto file = server.now.files.find("flakeid/horizon");
+    const std::string now = file == server.now.files.end() ? "" : file->second.flushed;
     if (now == bytes) {
         return said;
     }

@@ -70,9 +70,8 @@ void never_twice_begins()
 
 void never_twice(const Id& id)
 {
-    const Owner now{static_cast<uint8_t>(my_database()),
-                    static_cast<uint8_t>(id.layout), static_cast<uint32_t>(lives.size() - 1),
-                    id.transaction, wall_clock(here())};
+    const Owner now{static_cast<uint8_t>(my_database()), static_cast<uint8_t>(id.layout),
+                    static_cast<uint32_t>(lives.size() - 1), id.transaction, wall_clock(here())};
     Owner* before = owners.add(id.raw, now);
     if (before == nullptr) {
         return;

@@ -9,7 +9,7 @@ namespace sim {
 namespace {
 
 int64_t raised[most_databases];
-int64_t raised_at[most_databases]; // true time, of the highest
+int64_t raised_at[most_databases];    // true time, of the highest
 size_t life_of_raise[most_databases]; // the number of lives when one began
 
 } // namespace

@@ -47,9 +47,9 @@ void knows_of_repair()
 void counts_what_it_can()
 {
     const double ahead_s = ahead_of_clock_s();
-    const bool sure = world.chosen.find_first_not_of("BKDXFTWAUGQENYs") == std::string::npos &&
-                      std::none_of(lives.begin() + 1, lives.end(),
-                                   [](const Life& life) { return life.unsure; });
+    const bool sure =
+        world.chosen.find_first_not_of("BKDXFTWAUGQENYs") == std::string::npos &&
+        std::none_of(lives.begin() + 1, lives.end(), [](const Life& life) { return life.unsure; });
     if (ahead_s > longest_waited_for_s && sure && all_count(here()) &&
         set_backs < static_cast<uint64_t>(layouts[layout_of_database[0]].layout.max_back)) {
         tell("%s, after %llu set-backs", my_message, static_cast<unsigned long long>(set_backs));
@@ -80,6 +80,9 @@ void refused()
     static std::set<std::string> texts;
     note(texts.insert("error: " + refusal_text()).first->c_str());
     const bool early = strstr(my_message, "the clock lies before the epoch") != nullptr;
+    if (strstr(my_message, "could not write file") != nullptr && !world.has('I')) {
+        broken("G6: a file is not written, and no disk fails");
+    }
     counts_what_it_can();
     knows_of_repair();
     for (const SimLayout& layout : layouts) {

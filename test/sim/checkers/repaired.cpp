@@ -22,7 +22,7 @@ int count[most_databases];
 int under_way[most_databases]; // one that was killed stays until the life ends
 int64_t highest_us;
 int64_t nodes;
-std::map<uint64_t, int64_t> highest_of_count; // of ids that count set-backs
+std::map<uint64_t, int64_t> highest_of_count;                      // of ids that count set-backs
 bool raised_or_extended[most_databases], extended[most_databases]; // by mistake
 int mistakes, mistakes_under_way;
 struct Repaired {
@@ -141,7 +141,8 @@ void mistake_begins(int database, bool relied)
 
 void mistake_is_dropped(int database)
 {
-    const bool repairs = std::any_of(under_way, under_way + most_databases, [](int n) { return n > 0; });
+    const bool repairs =
+        std::any_of(under_way, under_way + most_databases, [](int n) { return n > 0; });
     repaired_last[database] = {}; // a dump that takes its place may bring another
     extended[database] = extended[database] && repairs; // one that began before finds it there
 }

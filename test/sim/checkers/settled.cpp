@@ -61,8 +61,8 @@ bool goes_far_back(int number, int64_t mark, int64_t before)
 }
 
 // In one life nothing but a repair lowers a mark, nor does a fast restart. After other starts the
-// server may not know its file, and what it gave, until the first draw; nor after one where it could
-// not write all of it.
+// server may not know its file, and what it gave, until the first draw; nor after one where it
+// could not write all of it.
 bool keeps_marks(size_t life)
 {
     return !repaired_since(life) && (life == lives.size() - 1 || !world.has('I')) &&

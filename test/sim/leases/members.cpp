@@ -224,7 +224,7 @@ void create_extension()
 Directory fresh_directory(Server& s)
 {
     Directory directory;
-    directory.system = mix(world.seed, static_cast<uint64_t>(77 + s.number));
+    directory.system = new_system(s);
     make_file(s, directory, "PG_VERSION", "15\n");
     make_file(s, directory, "global/pg_control", "new");
     return directory;
