@@ -2,14 +2,9 @@
 #pragma once
 
 #include "server/postgres.hpp"
+#include "settings/read_coordinator.hpp"
 
 namespace flakeid {
-
-constexpr size_t coordinator_name_size = 128;
-
-// Reads a connection string; src/leases knows how. False with a reason when it is none or holds a
-// password; otherwise `name` gets what messages call the coordinator: hosts and database.
-bool read_coordinator(const char* conninfo, char* name, size_t size, const char** reason);
 
 constexpr char coordinator_hint[] = "Write a connection string such as host=ids.example.com "
                                     "dbname=ids user=shop, and keep the password "

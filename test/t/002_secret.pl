@@ -364,7 +364,7 @@ sub in_memory
 	open(my $memory, '<:raw', "/proc/$backend/mem") or return 'not readable';
 	while (<$maps>)
 	{
-		my ($from, $to) = map { hex } /^([0-9a-f]+)-([0-9a-f]+) rw\S* \S+ \S+ (?!.*(?:/dev/zero|/dev/shm/PostgreSQL))/ or next;
+		my ($from, $to) = map { hex } /^([0-9a-f]+)-([0-9a-f]+) rw\S* \S+ \S+ (?!.*(?:zero|shm\/PostgreSQL))/ or next;
 		sysseek($memory, $from, 0) && sysread($memory, my $bytes, $to - $from) or next;
 		$found += () = $bytes =~ /\Q$words\E/g;
 	}

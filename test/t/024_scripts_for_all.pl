@@ -54,7 +54,7 @@ my %read = (
 	pgoutput => q{SELECT string_agg(id, ' ') FROM (SELECT (regexp_match(encode(data, 'escape'), '[0-9a-v]{13}'))[1] AS id FROM pg_logical_slot_%s_binary_changes('d', NULL, NULL, 'proto_version', '1', 'publication_names', 'p')) AS s});
 for my $plugin (sort keys %read)
 {
-	for my $rewrite ('VACUUM FULL flakeid.state', 'VACUUM FULL', 'CREATE INDEX i ON flakeid.state (life); CLUSTER flakeid.state USING i; DROP INDEX flakeid.i')
+	for my $rewrite ('VACUUM FULL flakeid.state', 'VACUUM FULL', 'CREATE INDEX i ON flakeid.state (incarnation); CLUSTER flakeid.state USING i; DROP INDEX flakeid.i')
 	{
 		$node->safe_psql($database, "TRUNCATE t; SELECT pg_create_logical_replication_slot('d', '$plugin')");
 		$node->safe_psql($database, $_) for 'INSERT INTO t SELECT flake_next(), 1 FROM generate_series(1, 3)', $rewrite, 'INSERT INTO t SELECT flake_next(), 2', 'CHECKPOINT';

@@ -1,7 +1,7 @@
 #include "leases/remote/connection_string.hpp"
 
 #include "core/plain_text.hpp"
-#include "settings/lease_settings.hpp"
+#include "settings/read_coordinator.hpp"
 
 #include <cstdio>
 #include <cstdlib>
