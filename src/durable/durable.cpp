@@ -140,13 +140,15 @@ Relation find_state(LOCKMODE mode)
 // `version` is that of the SQL objects.
 [[noreturn]] void throw_state_missing(const char* version)
 {
+    const bool renamed = strcmp(version, FLAKEID_VERSION) == 0;
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("extension flakeid of this database does not fit the library"),
-            errdetail("The SQL objects are of version %s, the library is of version %s.", version,
-                      FLAKEID_VERSION),
-            strcmp(version, FLAKEID_VERSION) == 0
-                ? errhint("Schema flakeid or its view state is missing: restore the database.")
-                : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
+            renamed ? errdetail("There is no view flakeid.state.")
+                    : errdetail("The SQL objects are of version %s, the library is of version %s.",
+                                version, FLAKEID_VERSION),
+            renamed ? errhint("If schema flakeid was renamed, give it its name back; otherwise "
+                              "restore the database.")
+                    : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
 }
 
 } // namespace

@@ -55,6 +55,9 @@ int other_key(const Durable& durable, bool* complete)
     return -1;
 }
 
+constexpr char changed[] = "The secret was changed, or this server is a copy or a standby that has "
+                           "another one.";
+
 [[noreturn]] void throw_other_key(int number, const char* detail)
 {
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -86,8 +89,7 @@ void compare_and_remember()
     }
     if (other >= 0) {
         forget_secret();
-        throw_other_key(other, "The secret was changed, or this server is a copy or a standby "
-                               "that has another one.");
+        throw_other_key(other, changed);
     }
 }
 
@@ -115,6 +117,17 @@ void remember_enciphering()
                 set_fingerprint(now, 0, enciphered_mark);
             }
         });
+    }
+}
+
+void require_known_keys()
+{
+    load_secret(secret_used);
+    Durable durable;
+    bool complete;
+    const int other = durable_look(&durable) ? other_key(durable, &complete) : -1;
+    if (other >= 0) {
+        throw_other_key(other, changed);
     }
 }
 

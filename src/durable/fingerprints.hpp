@@ -38,6 +38,10 @@ void remember_enciphering();
 // database: what is decoded was sealed here.
 void prepare_sealing();
 
+// Loads the keys, and raises an error where sealed ids of this database were made with another one.
+// Remembers nothing.
+void require_known_keys();
+
 // Returns the keys of sealed ids. They are read again after a reload of the configuration.
 inline const ExpandedSecret& sealing_keys()
 {

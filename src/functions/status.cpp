@@ -154,7 +154,7 @@ void add_end_of_layout(ReturnSetInfo* result, const Layout& layout)
             follows, end);
 }
 
-// Where the secret comes from, or why a new session could not read it. What this one has read, it
+// Where the secret comes from, or why a new session could not use it. What this one has read, it
 // keeps.
 const char* secret_or_error()
 {
@@ -163,10 +163,17 @@ const char* secret_or_error()
         return words_of(source);
     }
     ExpandedSecret before = expanded_secret;
-    const char* said = said_or_error("cannot be read", [&] {
+    bool read = false;
+    auto use = [&] {
         load_secret(secret_used);
+        read = true;
+        require_known_keys();
         return words_of(source);
-    });
+    };
+    const char* said = said_or_error("cannot be read", use);
+    if (read && said != words_of(source)) {
+        said = said_or_error("another one", use);
+    }
     expanded_secret = before;
     wipe(&before, sizeof before);
     return said;

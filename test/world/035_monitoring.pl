@@ -60,7 +60,7 @@ ok(wait_until(sub { error_of($server, 'INSERT INTO t SELECT FROM generate_series
 $server->safe_psql('postgres', q{CREATE EXTENSION flakeid_tables; CALL flakeid.partition('event', '1 month', 3)});
 
 my %of;
-$of{$_} = [ look($server, $_, 1) ] for grep { !/settled|realm/ } sort keys %$queries;
+$of{$_} = [ look($server, $_, 1) ] for grep { !/settled|realm|role/ } sort keys %$queries;
 cmp_ok($of{flakeid_stats}[0]{issued}, '>=', 10, 'ids are counted');
 is("$of{flakeid_stats}[0]{generators} $of{flakeid_stats}[0]{max_generators}", '1 8192', 'one layout and node');
 is($of{flakeid_generator}[0]{ready}, 1, 'the server makes ids');
@@ -103,6 +103,27 @@ for (0, 1)
 	write_file($secret->basedir . '/secret', '9f86d081884c7d659a2feaa0c55ad015') if $_;
 	is((rows($secret, 'flakeid_generator'))[0]{ready}, $_, $_ ? 'with its secret' : 'a secret that cannot be read');
 }
+$secret->safe_psql('postgres', 'CREATE TABLE t (id flake_sealed DEFAULT flake_next()); INSERT INTO t DEFAULT VALUES; SELECT id FROM t');
+write_file($secret->basedir . '/another', '00112233445566778899aabbccddeeff');
+my $file = sub { $secret->safe_psql('postgres', "ALTER DATABASE postgres SET flakeid.secret_file = '" . $secret->basedir . "/$_[0]'") };
+$file->('another');
+my $another = q{SELECT value FROM flakeid.status WHERE name = 'secret'};
+is((rows($secret, 'flakeid_generator'))[0]{ready}, 0, 'a secret that is another one');
+is($secret->safe_psql('postgres', $another), 'another one: key 0 is not the one that sealed ids of this database were made with', 'which flakeid.status tells');
+$file->('secret');
+is((rows($secret, 'flakeid_generator'))[0]{ready}, 1, 'the right one again');
+
+# Presets that roles have of their own
+is_deeply([ rows($secret, 'flakeid_role') ], [], 'no role has a preset of its own');
+$secret->safe_psql('postgres', "ALTER ROLE exporter SET flakeid.layout = $_") for 'js53';
+is((rows($secret, 'flakeid_role'))[0]{ready}, 1, 'one that makes ids');
+$secret->safe_psql('postgres', 'CREATE ROLE reader');
+$secret->safe_psql('postgres', "ALTER ROLE reader IN DATABASE postgres SET flakeid.layout = uidgenerator");
+is_deeply({ map { ($_->{role} => $_->{ready}) } rows($secret, 'flakeid_role') }, { exporter => 1, reader => 0 }, 'one that is full');
+$secret->safe_psql('postgres', 'ALTER ROLE exporter RESET flakeid.layout');
+
+# Node 0 of a server that was never given one is nobody's
+is_deeply([ rows($secret, 'flakeid_node') ], [], 'a server that was never given a node');
 $secret->stop;
 
 # A server without leases, and what a layout without an end says
@@ -124,6 +145,11 @@ my ($table) = $page =~ /^## Metrics\n(.*?)(?:^## |\z)/ms;
 same('metrics of doc/monitoring.md', [ keys %metric ], [ $table =~ /`(flakeid_\w+)`/g ]);
 my @rules = @{ yaml('alerts.yml')->{groups}[0]{rules} };
 none('alerts look at metrics that exist', grep { !$metric{$_} } map { $_->{expr} =~ /\b(flakeid_\w+)/g } @rules);
+SKIP:
+{
+	skip 'there is no promtool', 1 if system('promtool --version >/dev/null 2>&1') != 0;
+	is(system('promtool', 'test', 'rules', "$FindBin::Bin/alerts.yml"), 0, 'alerts fire when they should');
+}
 my %severity = map { $_->{alert} => $_->{labels}{severity} } @rules;
 my ($paging) = $page =~ /^## What to page for\n(.*?)^## /ms;
 my ($waiting) = $page =~ /^## What can wait until morning\n(.*?)^## /ms;
