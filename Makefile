@@ -37,7 +37,7 @@ OBJS = $(SOURCES:.cpp=.o)
 # The scripts of this version are made of chapters, in this order, which stand in a folder for each extension. Those of released versions are
 # frozen, and stand in sql/. (What PGXS knows as SCRIPTS is installed among the programs.)
 CHAPTERS_flakeid = version type generate read find text cipher sealed layouts settled status stats nodes state admin rights
-CHAPTERS_flakeid_tables = owner partition convert rights
+CHAPTERS_flakeid_tables = owner partition convert_columns convert_round convert_problems convert_steps convert rights
 CHAPTERS_flakeid_coordinator = leases
 SQL_SCRIPTS = $(EXTENSION:%=sql/%--$(EXTVERSION).sql)
 DATA_built = $(SQL_SCRIPTS)

@@ -112,7 +112,7 @@ is(sql('SELECT count(*), count(DISTINCT what) FROM twice'), '100|100', 'and the 
 
 # A lock that is never had
 $other->('BEGIN; SELECT FROM a');
-my (undef, undef, $err) = $node->psql('postgres', q{SET ROLE keeper; SELECT flakeid.convert_step('shop.a', NULL, NULL, NULL, NULL, true, '{"tries": 120}')});
+my (undef, undef, $err) = $node->psql('postgres', q{SET ROLE keeper; SELECT flakeid.convert_step('shop.a', NULL, NULL, NULL, NULL, NULL, true, '{"tries": 120}')});
 like($err, qr/ERROR:  could not lock table shop.a and what refers to it\nDETAIL:  .*\nHINT:  Call flakeid.convert_undo again: it goes on where it was/, 'after 120 attempts a call ends, and says how to go on');
 $other->('COMMIT');
 
@@ -121,10 +121,10 @@ sub swapped
 {
 	my ($undo) = @_;
 	my $state = '{}';
-	$state = sql("SELECT flakeid.convert_step('shop.goods', NULL, NULL, NULL, NULL, '$undo', '$state')") until $state =~ /swapped/;
+	$state = sql("SELECT flakeid.convert_step('shop.goods', NULL, NULL, NULL, NULL, NULL, '$undo', '$state')") until $state =~ /swapped/;
 	return;
 }
-my $keys = q{SELECT a.atttypid::regtype, k.convalidated, obj_description(k.oid, 'pg_constraint') FROM pg_attribute a, pg_constraint k
+my $keys = q{SELECT a.atttypid::regtype, k.convalidated FROM pg_attribute a, pg_constraint k
 	WHERE a.attrelid = 'goods'::regclass AND a.attname = 'id' AND k.conrelid = 'parts'::regclass AND k.contype = 'f'};
 for my $first (0, 1)
 {
@@ -134,9 +134,9 @@ for my $first (0, 1)
 			INSERT INTO goods SELECT generate_series(1, 5); INSERT INTO parts SELECT id FROM goods});
 		sql("CALL flakeid.convert('shop.goods')") if $first;
 		swapped($first);
-		like(sql($keys), qr/\|f\|./, 'a foreign key is not valid yet');
+		like(sql($keys), qr/\|f$/, 'a foreign key is not valid yet');
 		sql(sprintf "CALL flakeid.convert%s('shop.goods')", $then ? '_undo' : '');
-		is(sql($keys), ($then ? 'integer' : 'flake') . '|t|', 'and is after the next call');
+		is(sql($keys), ($then ? 'integer' : 'flake') . '|t', 'and is after the next call');
 		sql('DROP TABLE parts, goods');
 	}
 }

@@ -1,0 +1,265 @@
+-- -------------------------------------------------------------------------------------------------
+-- Moving tables in: what a conversion is about
+-- -------------------------------------------------------------------------------------------------
+--
+-- A conversion is a row of steps, each a function that runs in a transaction of its own, with the rights of the table's owner and nobody
+-- else's. What is to be done next is read from the catalogs: so a conversion that was stopped goes on where it was.
+--
+-- The ways: 'kept' (old rows keep their numbers), 'made' (rows get other ids, from a map), and back: 'undo' (columns stay in their
+-- places), 'back' (columns are replaced). Keys of eight bytes that keep their numbers are changed in place, with all that refers to them.
+-- Others are replaced, with all that refers to them: a new column is filled beside each under triggers, and takes its name in one short lock.
+--
+--   flakeid_new_id    the column that will be id              flakeid_old_id    the column that was id, and will be again by an undo
+--
+-- What the catalogs cannot tell, stands beside the table, in comments, which only its owner can write and pg_dump carries:
+--   of the trigger functions, while a conversion goes on: how far it is
+--   of trigger flakeid_was_id, which never fires: which ids were kept, and what an undo puts back. It calls a function of the server's.
+--
+-- A step computes its statements once it has its locks, for which it waits for a fifth of deadlock_timeout.
+
+CREATE FUNCTION flakeid.convert_home() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce((SELECT quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'flakeid'), 'flakeid')
+$$;
+COMMENT ON FUNCTION flakeid.convert_home() IS 'internal: the schema of flake_next(), quoted';
+
+CREATE FUNCTION flakeid.convert_type(asked text) RETURNS regtype
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN asked = 'bigint' THEN 'bigint'::regtype
+                ELSE coalesce(to_regtype(flakeid.convert_home() || '.flake'), 'bigint'::regtype) END
+$$;
+COMMENT ON FUNCTION flakeid.convert_type(text) IS 'internal: the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
+
+-- An owner can write what he likes into his comments, so nothing here fails on what it reads.
+CREATE FUNCTION flakeid.convert_memory(comment text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN starts_with(comment, 'flakeid {') THEN substr(comment, 9)::jsonb END;
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_memory(text) IS 'internal: what a conversion wrote into a comment';
+
+-- jsonb_strip_nulls() would reach into what a caller gave.
+CREATE FUNCTION flakeid.convert_present(memory jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each(memory) AS e WHERE e.value <> 'null'
+$$;
+COMMENT ON FUNCTION flakeid.convert_present(jsonb) IS 'internal: a memory without what is null in it';
+
+CREATE FUNCTION flakeid.convert_lasts(bytes int8) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN coalesce(bytes, 0) < 20000000 THEN 'milliseconds'
+                ELSE format('about %s s', ceil(bytes / 1e8)) END
+$$;
+COMMENT ON FUNCTION flakeid.convert_lasts(int8) IS 'internal: how long a statement takes that reads so much, at 100 MB a second';
+
+CREATE FUNCTION flakeid.convert_column(tab regclass, col name) RETURNS int2
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found int2[];
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = tab) THEN
+        RAISE undefined_table USING MESSAGE = format('table %s does not exist', coalesce(tab::text, 'NULL'));
+    ELSIF col IS NOT NULL THEN
+        found := ARRAY(SELECT a.attnum FROM pg_attribute AS a WHERE a.attrelid = tab AND a.attname = col AND a.attnum > 0 AND NOT a.attisdropped);
+        IF cardinality(found) = 0 THEN
+            RAISE undefined_column USING MESSAGE = format('table %s has no column "%s"', tab, col);
+        END IF;
+    ELSE
+        found := (SELECT i.indkey::int2[] FROM pg_index AS i WHERE i.indrelid = tab AND i.indisprimary AND i.indnkeyatts = 1);
+        IF found IS NULL THEN
+            RAISE ambiguous_column USING MESSAGE = format('cannot tell which column of table %s is the id', tab),
+                DETAIL = 'It has no primary key of one column.',
+                HINT = 'Name the column as the second argument.';
+        END IF;
+    END IF;
+    RETURN found[array_lower(found, 1)];
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_column(regclass, name) IS 'internal: the number of a column; without a name, of the primary key';
+
+CREATE FUNCTION flakeid.convert_column_name(rel oid, att int2) RETURNS name
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum = att
+$$;
+COMMENT ON FUNCTION flakeid.convert_column_name(oid, int2) IS 'internal: the name of a column';
+
+-- Names that would be cut off might be the same then.
+CREATE FUNCTION flakeid.convert_name(prefix text, suffix name) RETURNS name
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ('flakeid_' || prefix || '_' || CASE WHEN octet_length(suffix::text) > 50 THEN md5(suffix::text) ELSE suffix::text END)::name
+$$;
+COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'internal: the name of what stands beside something of that name';
+
+CREATE FUNCTION flakeid.convert_was(root oid, root_att int2) RETURNS jsonb
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.convert_memory(obj_description(t.oid, 'pg_trigger'))
+    FROM pg_trigger AS t WHERE t.tgrelid = root AND t.tgname = flakeid.convert_name('was', flakeid.convert_column_name(root, root_att)) AND NOT t.tgisinternal
+$$;
+COMMENT ON FUNCTION flakeid.convert_was(oid, int2) IS 'internal: what a column was before it was converted, or NULL';
+
+-- Kept ids are the lowest of a table, since a conversion is refused where new ones would not lie above them.
+CREATE FUNCTION flakeid.convert_kept(rel oid, att int2) RETURNS int8
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT (flakeid.convert_was(rel, att) ->> 'kept')::int8
+$$;
+COMMENT ON FUNCTION flakeid.convert_kept(oid, int2) IS 'internal: the highest id that a conversion left as it was';
+
+CREATE FUNCTION flakeid.first_real_id(tab regclass, col name DEFAULT NULL) RETURNS int8
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    att int2 := flakeid.convert_column(tab, col);
+    kept int8 := flakeid.convert_kept(tab, att);
+    first int8;
+BEGIN
+    EXECUTE format('SELECT min(%1$I)::int8 FROM %2$s WHERE %1$I > $1', flakeid.convert_column_name(tab, att), tab)
+    INTO first USING coalesce(kept, -9223372036854775808);
+    RETURN coalesce(first, kept + 1);
+END
+$$;
+COMMENT ON FUNCTION flakeid.first_real_id(regclass, name) IS 'the lowest id of a converted table that carries a time; those below were kept';
+
+CREATE FUNCTION flakeid.convert_default(rel oid, att int2) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef AS d WHERE d.adrelid = rel AND d.adnum = att
+$$;
+COMMENT ON FUNCTION flakeid.convert_default(oid, int2) IS 'internal: the default of a column';
+
+CREATE FUNCTION flakeid.convert_is_made(rel oid, att int2) RETURNS bool
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(starts_with(flakeid.convert_default(rel, att), flakeid.convert_home() || '.flake_next('), false)
+$$;
+COMMENT ON FUNCTION flakeid.convert_is_made(oid, int2) IS 'internal: whether the default of a column is flake_next()';
+
+CREATE FUNCTION flakeid.convert_sequence(rel oid, att int2) RETURNS oid
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT d.objid FROM pg_depend AS d JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
+    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+      AND d.refobjid = rel AND d.refobjsubid = att
+    ORDER BY d.objid LIMIT 1
+$$;
+COMMENT ON FUNCTION flakeid.convert_sequence(oid, int2) IS 'internal: the sequence that belongs to a column';
+
+CREATE FUNCTION flakeid.convert_highest(rel oid, col name) RETURNS int8
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    highest int8;
+BEGIN
+    EXECUTE format('SELECT max(%I)::int8 FROM %s', col, rel::regclass) INTO highest;
+    RETURN highest;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_highest(oid, name) IS 'internal: max(id)';
+
+CREATE FUNCTION flakeid.convert_is_led_to(rel oid, att int2) RETURNS bool
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = rel AND i.indkey[0] = att AND i.indisvalid)
+$$;
+COMMENT ON FUNCTION flakeid.convert_is_led_to(oid, int2) IS 'internal: whether an index begins with a column';
+
+-- One column of a conversion. The first one of an array is the key; the others hold its values, since they refer to it.
+CREATE TYPE flakeid.convert_place AS (rel oid, att int2, col name, typ regtype, new_type text, replaced bool, retyped bool, depth int4, via oid, condition text, new_col name, old_col name);
+COMMENT ON TYPE flakeid.convert_place IS 'internal: a column that is converted: its type, the one that it will have, and how; the foreign key, or the condition, by which it follows';
+
+-- Columns that refer without a constraint, as the call names them: {"table.column": condition or null}.
+CREATE FUNCTION flakeid.convert_also(root oid, also jsonb, OUT rel oid, OUT col name, OUT condition text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    a record;
+    names text[];
+BEGIN
+    IF jsonb_typeof(also) <> 'object' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'columns that follow must be an object of JSON', HINT = 'Write {"table.column": null}, or {} where none follows.';
+    END IF;
+    FOR a IN SELECT e.key, e.value #>> '{}' AS condition FROM jsonb_each(also) AS e LOOP
+        names := parse_ident(a.key);
+        IF cardinality(names) = 2 THEN -- of the schema of the table
+            names := (SELECT n.nspname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = root) || names;
+        END IF;
+        SELECT t.attrelid, t.attname, a.condition INTO rel, col, condition FROM pg_attribute AS t
+        WHERE t.attrelid = to_regclass(format('%I.%I', names[1], names[2])) AND t.attname = names[3] AND t.attnum > 0 AND NOT t.attisdropped AND cardinality(names) = 3;
+        IF rel IS NULL THEN
+            RAISE undefined_column USING MESSAGE = format('column that follows, "%s", does not exist', a.key), HINT = 'Write table.column, or schema.table.column.';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_also(oid, jsonb) IS 'internal: columns that follow a key without a foreign key';
+
+-- Foreign keys are those of whole tables; one of a partition counts for the table that it is a part of.
+CREATE FUNCTION flakeid.convert_places(root oid, root_att int2, memory jsonb) RETURNS flakeid.convert_place[]
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    way text := memory ->> 'way';
+    target text := memory ->> 'type';
+BEGIN
+    RETURN ARRAY(
+        WITH RECURSIVE k AS (
+            SELECT f.oid AS via, coalesce(pg_partition_root(f.confrelid), f.confrelid) AS parent, pa.attname AS parent_col,
+                   coalesce(pg_partition_root(f.conrelid), f.conrelid) AS child, ca.attname AS child_col, NULL AS condition
+            FROM pg_constraint AS f
+                 CROSS JOIN LATERAL unnest(f.confkey, f.conkey) AS u (there, here)
+                 JOIN pg_attribute AS pa ON pa.attrelid = f.confrelid AND pa.attnum = u.there
+                 JOIN pg_attribute AS ca ON ca.attrelid = f.conrelid AND ca.attnum = u.here
+            WHERE f.contype = 'f' AND f.conparentid = 0
+            UNION ALL
+            SELECT 0, root, flakeid.convert_column_name(root, root_att), a.rel, a.col, a.condition FROM flakeid.convert_also(root, coalesce(memory -> 'also', '{}')) AS a
+        ), g AS (
+            SELECT root AS rel, flakeid.convert_column_name(root, root_att) AS col, 0 AS depth, 0::oid AS via, NULL AS condition
+            UNION
+            SELECT k.child, k.child_col, g.depth + 1, k.via, k.condition
+            FROM g, k
+            WHERE k.parent = g.rel AND k.parent_col = g.col AND g.depth < 64 AND NOT (k.child = root AND k.child_col = flakeid.convert_column_name(root, root_att))
+        ), one AS (
+            SELECT DISTINCT ON (g.rel, g.col) g.* FROM g ORDER BY g.rel, g.col, g.depth, g.via
+        )
+        SELECT ROW(one.rel, a.attnum, a.attname, a.atttypid::regtype, n.new_type, r.replaced,
+                   NOT r.replaced AND format_type(a.atttypid, NULL) <> n.new_type AND (a.atttypid = 'int8'::regtype OR a.atttypid = flakeid.convert_type(NULL)),
+                   one.depth, one.via, one.condition, flakeid.convert_name('new', a.attname), flakeid.convert_name('old', a.attname))::flakeid.convert_place
+        FROM one JOIN pg_attribute AS a ON a.attrelid = one.rel AND a.attname = one.col
+             CROSS JOIN LATERAL (SELECT way IN ('made', 'back') OR way = 'kept' AND memory ->> 'from' IN ('smallint', 'integer')) AS r (replaced)
+             CROSS JOIN LATERAL (SELECT coalesce(
+                 (SELECT c ->> 'type' FROM jsonb_array_elements(memory #> '{was,columns}') AS c
+                  WHERE way IN ('undo', 'back') AND to_regclass(c ->> 'table') = one.rel AND c ->> 'column' = one.col::text LIMIT 1), target)) AS n (new_type)
+        ORDER BY one.depth, one.rel, a.attnum);
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_places(oid, int2, jsonb) IS 'internal: a key column and all columns that refer to it, directly or through others';
+
+-- A column by its name in the whole tree of partitions; a table that is not partitioned is a tree of its own.
+CREATE FUNCTION flakeid.convert_trees(places flakeid.convert_place[], OUT rel oid, OUT att int2, OUT leaf bool, OUT replaced bool, OUT whole oid, OUT new_col name) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT c.oid, a.attnum, c.relkind <> 'p', p.replaced, p.rel, p.new_col
+    FROM unnest(places) AS p
+         CROSS JOIN LATERAL (SELECT p.rel AS oid UNION SELECT t.relid FROM pg_partition_tree(p.rel) AS t) AS t
+         JOIN pg_class AS c ON c.oid = t.oid
+         JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = p.col
+$$;
+COMMENT ON FUNCTION flakeid.convert_trees(flakeid.convert_place[]) IS 'internal: columns in their tables and all partitions';
+
+CREATE FUNCTION flakeid.convert_changed(places flakeid.convert_place[]) RETURNS flakeid.convert_place[]
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY(SELECT p::flakeid.convert_place FROM unnest(places) AS p WHERE p.replaced OR p.retyped)
+$$;
+COMMENT ON FUNCTION flakeid.convert_changed(flakeid.convert_place[]) IS 'internal: the columns whose type changes';
+
+-- The triggers of a conversion that goes on, and what it remembers.
+CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT trigger name, OUT func oid, OUT enabled bool, OUT memory jsonb)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.tgrelid, t.tgname, t.tgfoid, t.tgenabled = 'A', m.memory
+    FROM pg_class AS r
+         JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum = root_att
+         JOIN pg_class AS c ON c.relowner = r.relowner
+         JOIN pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_move') AND t.tgparentid = 0
+         JOIN pg_proc AS p ON p.oid = t.tgfoid AND p.proowner = r.relowner
+         CROSS JOIN LATERAL flakeid.convert_memory(obj_description(p.oid, 'pg_proc')) AS m (memory)
+    WHERE r.oid = root AND m.memory ->> 'column' = a.attname
+      AND (m.memory ->> 'table' = root::regclass::text
+           OR m.memory ->> 'oid' = root::text AND to_regclass(m.memory ->> 'table') IS NULL)
+    ORDER BY t.tgrelid <> root, t.tgrelid, t.tgname
+$$;
+COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'internal: the triggers of a conversion that goes on, and what it remembers';

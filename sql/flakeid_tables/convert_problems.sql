@@ -1,0 +1,407 @@
+-- -------------------------------------------------------------------------------------------------
+-- Moving tables in: whether it can be done, and what somebody should know before
+-- -------------------------------------------------------------------------------------------------
+
+-- How ids lie in the layout in effect, asked of the functions that everybody has.
+CREATE FUNCTION flakeid.convert_layout(OUT tick int8, OUT sequences int8, OUT sequence_step int8, OUT nodes int4, OUT epoch timestamptz)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    at_zero int8;
+    made int8;
+BEGIN
+    EXECUTE format('SELECT %1$s.flake_ceil(now()) - %1$s.flake_floor(now()) + 1, %1$s.flake_make(now(), 0, 0), %1$s.flake_timestamp(0)', home)
+    INTO tick, at_zero, epoch;
+    sequences := 1;
+    nodes := 1;
+    FOR bit IN 0 .. 30 LOOP
+        BEGIN
+            EXECUTE format('SELECT %s.flake_make(now(), 0, $1)', home) INTO made USING (1::int8 << bit)::int4;
+        EXCEPTION WHEN OTHERS THEN
+            EXIT;
+        END;
+        sequence_step := coalesce(sequence_step, made - at_zero);
+        sequences := 2::int8 << bit;
+    END LOOP;
+    FOR bit IN 0 .. 30 LOOP
+        BEGIN
+            EXECUTE format('SELECT %s.flake_make(now(), $1, 0)', home) INTO made USING (1::int8 << bit)::int4;
+        EXCEPTION WHEN OTHERS THEN
+            EXIT;
+        END;
+        nodes := least(2::int8 << bit, 2147483647);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_layout() IS
+    'internal: of the layout in effect: how far ids of neighbouring ticks and of neighbouring sequence numbers lie apart, how many sequence numbers and nodes there are, the epoch';
+
+CREATE FUNCTION flakeid.layout_above(max_id int8) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    candidate text;
+    fields text;
+    tick int8;
+    top int8;
+    second_tick timestamptz;
+    old_epoch timestamptz;
+    epoch timestamptz;
+    length interval;
+BEGIN
+    FOREACH candidate IN ARRAY ARRAY[nullif(current_setting('flakeid.layout', true), ''), 'snowflake'] LOOP
+        BEGIN
+            EXECUTE 'SELECT d.layout_text FROM flakeid.describe($1) d' INTO fields USING candidate;
+            EXECUTE format('SELECT %1$s.flake_ceil(now(), $1) - %1$s.flake_floor(now(), $1) + 1, %1$s.flake_ceil(''infinity'', $1), %1$s.flake_timestamp(0, $1)', home)
+            INTO tick, top, old_epoch USING fields;
+            EXECUTE format('SELECT %s.flake_timestamp($2, $1)', home) INTO second_tick USING fields, tick;
+            length := second_tick - old_epoch;
+            -- The first of January before it, so that the layout can be read; ten years must be left.
+            epoch := least(old_epoch, date_trunc('year', now() - (max_id / tick + 1) * length, 'UTC'));
+        EXCEPTION WHEN OTHERS THEN
+            CONTINUE; -- enciphered, not in the order of time, or too short by far
+        END;
+        IF epoch + (top / tick) * length > now() + interval '10 years' THEN
+            RETURN CASE WHEN epoch = old_epoch THEN fields
+                        ELSE regexp_replace(fields, ' epoch=\S+', to_char(epoch AT TIME ZONE 'UTC', '" epoch="YYYY-MM-DD"T00:00:00Z"')) END;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION flakeid.layout_above(int8) IS
+    'a layout whose ids lie above an id from now on, for ten years at least: flakeid.layout, or snowflake, with an earlier epoch; NULL where there is none';
+
+-- Expressions and triggers of a table run when its rows are written, so all tables of a conversion must be one owner's, whoever calls.
+CREATE FUNCTION flakeid.convert_strangers(root oid, places flakeid.convert_place[], OUT problem text, OUT hint text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('Table %s belongs to role %s, and table %s to role %s.', root::regclass, (SELECT r.relowner::regrole FROM pg_class AS r WHERE r.oid = root), c.oid::regclass, c.relowner::regrole), NULL
+    FROM (SELECT DISTINCT t.rel FROM flakeid.convert_trees(places) AS t) AS t JOIN pg_class AS c ON c.oid = t.rel
+    WHERE c.relowner <> (SELECT r.relowner FROM pg_class AS r WHERE r.oid = root)
+    ORDER BY c.oid::regclass::text COLLATE "C"
+$$;
+COMMENT ON FUNCTION flakeid.convert_strangers(oid, flakeid.convert_place[]) IS 'internal: tables of a conversion that are not the owner''s';
+
+-- What somebody has changed meanwhile so that the triggers do not see every row, or see rows that are none of this conversion.
+CREATE FUNCTION flakeid.convert_broken(root oid, root_att int2, places flakeid.convert_place[], memory jsonb, OUT problem text, OUT hint text) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT format('The foreign keys or triggers of table %s are not those with which the conversion began.', rel::regclass),
+           CASE WHEN memory ->> 'way' <> 'back' THEN format('CALL flakeid.convert_undo(%L);', root::regclass::text) END
+    FROM (SELECT p.rel, bool_and(EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = p.rel AND a.attname = p.new_col AND NOT a.attisdropped)) AS has
+          FROM unnest(places) AS p WHERE p.replaced AND (memory ? 'armed' OR p.rel = root) GROUP BY p.rel) AS x
+         FULL JOIN (SELECT f.rel, bool_and(f.enabled) AS has FROM flakeid.convert_fills(root, root_att) AS f GROUP BY f.rel) AS f USING (rel)
+    WHERE (x.has AND f.has) IS NOT TRUE
+    ORDER BY rel
+$$;
+COMMENT ON FUNCTION flakeid.convert_broken(oid, int2, flakeid.convert_place[], jsonb) IS 'internal: why a conversion that has begun cannot go on';
+
+-- Columns of other tables that hold whole rows of a table, in whatever type.
+CREATE FUNCTION flakeid.convert_row_types(tabs oid[], OUT tab oid, OUT rel oid, OUT col name) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE t AS (
+        SELECT c.oid AS tab, c.reltype AS typ FROM pg_class AS c WHERE c.oid = ANY (tabs)
+        UNION
+        SELECT t.tab, x.oid
+        FROM t JOIN LATERAL (SELECT y.oid FROM pg_type AS y WHERE t.typ IN (y.typelem, y.typbasetype)
+                             UNION ALL SELECT r.rngtypid FROM pg_range AS r WHERE r.rngsubtype = t.typ
+                             UNION ALL SELECT k.reltype FROM pg_attribute AS a JOIN pg_class AS k ON k.oid = a.attrelid AND k.relkind = 'c' WHERE a.atttypid = t.typ) AS x ON true
+    )
+    SELECT DISTINCT t.tab, k.oid, a.attname FROM t JOIN pg_attribute AS a ON a.atttypid = t.typ AND NOT a.attisdropped
+         JOIN pg_class AS k ON k.oid = a.attrelid AND k.relkind IN ('r', 'p', 'm', 'f')
+$$;
+COMMENT ON FUNCTION flakeid.convert_row_types(oid[]) IS 'internal: columns that hold rows of tables';
+
+-- What makes keys of a column beside others: the sequence of a default that is nextval() and nothing else, or of an identity.
+CREATE FUNCTION flakeid.convert_source(rel oid, att int2) RETURNS oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN a.attidentity <> '' THEN flakeid.convert_sequence(rel, att)
+                ELSE (SELECT d.refobjid FROM pg_attrdef AS x JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = x.oid AND d.refclassid = 'pg_class'::regclass
+                           JOIN pg_class AS s ON s.oid = d.refobjid AND s.relkind = 'S'
+                      WHERE x.adrelid = rel AND x.adnum = att AND pg_get_expr(x.adbin, x.adrelid) ~ '^nextval\(''.*''::regclass\)$' LIMIT 1) END
+    FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum = att
+$$;
+COMMENT ON FUNCTION flakeid.convert_source(oid, int2) IS 'internal: the sequence that makes the values of a column';
+
+CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, places flakeid.convert_place[], memory jsonb, started bool, OUT problem text, OUT hint text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    home text := flakeid.convert_home();
+    way text := memory ->> 'way';
+    forth bool := way IN ('kept', 'made');
+    created_at name := memory ->> 'created_at';
+    me name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = root);
+    key flakeid.convert_place := places[1];
+    target text := memory ->> 'type';
+    key_source oid := flakeid.convert_source(root, root_att);
+    rels oid[];
+    replaced oid[];
+    changed oid[];
+    changed_atts int2[];
+    highest int8;
+    drawn int8;
+    r record;
+    l record;
+    anew text := 'Drop it before, and create it again afterwards.';
+BEGIN
+    SELECT array_agg(DISTINCT p.rel), coalesce(array_agg(DISTINCT p.rel) FILTER (WHERE p.replaced), '{}') INTO rels, replaced FROM unnest(places) AS p;
+    SELECT array_agg(t.rel), array_agg(t.att) INTO changed, changed_atts FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t;
+
+    -- The tables. Where anything is wrong with them, their rows are not read.
+    RETURN QUERY SELECT s.* FROM flakeid.convert_strangers(root, places) AS s;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+        SELECT p.problem, p.hint
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace CROSS JOIN LATERAL (SELECT c.oid::regclass, c.oid = ANY (replaced)) AS t (name, is_replaced)
+             CROSS JOIN LATERAL (VALUES
+            (c.relkind NOT IN ('r', 'p') OR c.relispartition OR c.reloftype <> 0 OR c.relpersistence = 't' OR n.nspname IN ('pg_catalog', 'information_schema')
+                OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
+             format('%s is not an ordinary or partitioned table of its own.', t.name), NULL),
+            (c.relkind = 'r' AND NOT c.relispartition AND EXISTS (SELECT FROM pg_inherits AS i WHERE c.oid IN (i.inhrelid, i.inhparent)),
+             format('Table %s takes part in inheritance.', t.name), NULL),
+            (c.relforcerowsecurity AND (c.oid = root OR t.is_replaced),
+             format('Policies of table %s hide rows from its owner.', t.name), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', t.name)),
+            (t.is_replaced AND NOT has_schema_privilege(me, n.oid, 'CREATE'),
+             format('Role %I cannot create anything in schema %I.', me, n.nspname), NULL)) AS p (holds, problem, hint)
+        WHERE c.oid = ANY (rels) AND p.holds
+        UNION ALL
+        SELECT DISTINCT format('Table %s takes part in the conversion of column %I of table %s, which is not finished.', t.tgrelid::regclass, m.memory ->> 'column', m.memory ->> 'table'),
+               format('CALL flakeid.convert(%L, %L);', m.memory ->> 'table', m.memory ->> 'column')
+        FROM pg_trigger AS t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
+        WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (replaced || root) AND t.tgparentid = 0
+          AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) AS f WHERE f.func = t.tgfoid)
+        UNION ALL
+        SELECT y.* FROM (SELECT format('Table %s has a %s of the name %I, which the conversion needs.', x.rel::regclass, x.kind, x.name) AS problem, NULL
+        FROM (SELECT a.attrelid AS rel, 'column' AS kind, a.attname AS name FROM pg_attribute AS a WHERE a.attrelid = ANY (replaced) AND NOT a.attisdropped
+              UNION ALL SELECT i.indrelid, 'index', k.relname FROM pg_index AS i JOIN pg_class AS k ON k.oid = i.indexrelid WHERE i.indrelid = ANY (replaced)
+              UNION ALL SELECT t.tgrelid, 'trigger', t.tgname FROM pg_trigger AS t WHERE t.tgrelid = ANY (replaced)) AS x
+        WHERE NOT started AND (starts_with(x.name, 'flakeid_new_') OR starts_with(x.name, 'zzzz_flakeid_')) ORDER BY x.rel, x.kind, x.name COLLATE "C") AS y;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+
+    -- The columns
+    RETURN QUERY SELECT format('Column %I is of type %s.', key.col, key.typ), NULL
+        WHERE key.typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, flakeid.convert_type(NULL));
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+        SELECT format('Column %I of table %s, which follows, is of type %s.', p.col, p.rel::regclass, p.typ), NULL
+        FROM unnest(places) AS p
+        WHERE forth AND p.depth > 0
+          AND (p.typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, flakeid.convert_type(NULL)) OR (p.typ = 'uuid'::regtype) <> (key.typ = 'uuid'::regtype));
+    RETURN QUERY
+        SELECT format('Column %I of table %s has fewer bytes than the key, and an undo could not give them back.', p.col, p.rel::regclass),
+               format('ALTER TABLE %s ALTER COLUMN %I TYPE %s;', p.rel::regclass, p.col, key.typ)
+        FROM unnest(places) AS p WHERE way = 'kept' AND NOT key.replaced AND p.typ IN ('int2'::regtype, 'int4'::regtype);
+    RETURN QUERY
+        SELECT format('Column %I refers to table %s by foreign key %I.', key.col, f.confrelid::regclass, f.conname), format('CALL flakeid.convert(%L);', f.confrelid::regclass)
+        FROM pg_constraint AS f WHERE f.contype = 'f' AND f.conrelid = root AND root_att = ANY (f.conkey) AND forth ORDER BY f.conname;
+    RETURN QUERY
+        SELECT format('Column %I of table %s is an identity.', p.col, p.rel::regclass), format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY;', p.rel::regclass, p.col)
+        FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attnum = p.att WHERE p.depth > 0 AND p.replaced AND a.attidentity <> '';
+    RETURN QUERY SELECT format('Nothing makes values of column %I, so rows that come afterwards could not get one of type %s in an undo.', key.col, key.typ),
+               'Give it a default, or change its type to bigint by ALTER TABLE first.'
+        WHERE forth AND key.replaced AND key.typ IN ('int2'::regtype, 'int4'::regtype)
+          AND key_source IS NULL AND NOT flakeid.convert_is_made(root, root_att) AND flakeid.convert_default(root, root_att) IS NULL;
+
+    -- What cannot follow a change of type, or a new column
+    RETURN QUERY
+        SELECT format('%s depends on %s.', upper(left(x.what, 1)) || substr(x.what, 2), x.rel), anew
+        FROM (SELECT pg_describe_object(d.classid, d.objid, 0) AS what, d.refobjid::regclass AS rel
+              FROM unnest(changed, changed_atts) AS c (rel, att)
+                   JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+              WHERE d.classid = 'pg_proc'::regclass
+              UNION
+              SELECT pg_describe_object(d.classid, d.objid, 0), v.view::regclass
+              FROM flakeid.convert_views(changed, changed_atts) AS v
+                   JOIN pg_class AS c ON c.oid = v.view
+                   JOIN pg_depend AS d ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view)
+                                       OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype)
+              WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass)) AS x ORDER BY x.what, x.rel;
+    -- The text of a rule cannot be had with other types.
+    RETURN QUERY
+        SELECT DISTINCT format('Rule %I of %s %s reads the column.', w.rulename, CASE k.relkind WHEN 'v' THEN 'view' ELSE 'table' END, w.ev_class::regclass),
+               format('Drop the rule before, and create it again afterwards: DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
+        FROM unnest(changed, changed_atts) AS c (rel, att)
+             JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+             JOIN pg_rewrite AS w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid AND w.rulename <> '_RETURN'
+             JOIN pg_class AS k ON k.oid = w.ev_class
+        WHERE w.ev_class NOT IN (SELECT v.view FROM flakeid.convert_views(changed, changed_atts) AS v) OR k.relkind <> 'v'
+        UNION
+        SELECT format('Rule %I of table %s stands in the way of a new column.', w.rulename, w.ev_class::regclass),
+               format('Drop the rule before, and create it again afterwards: DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
+        FROM pg_rewrite AS w WHERE w.ev_class = ANY (replaced) AND NOT EXISTS (
+            SELECT FROM pg_depend AS d JOIN unnest(changed, changed_atts) AS c (rel, att) ON d.refobjid = c.rel AND d.refobjsubid = c.att
+            WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass);
+    RETURN QUERY
+        SELECT CASE WHEN x.member THEN format('View %s, of an extension, reads the column.', x.name)
+                    WHEN x.relkind = 'm' THEN format('Materialized view %s reads the column.', x.name)
+                    ELSE format('View %s belongs to another role, %s.', x.name, x.owner) END,
+               CASE WHEN x.member OR x.relkind <> 'v' THEN anew ELSE 'Let that role drop it before, and create it again afterwards.' END
+        FROM (SELECT c.relkind, pg_get_userbyid(c.relowner) AS owner, v.view::regclass AS name,
+                     EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = v.view AND d.deptype = 'e') AS member
+              FROM flakeid.convert_views(changed, changed_atts) AS v JOIN pg_class AS c ON c.oid = v.view) AS x
+        WHERE x.member OR x.relkind <> 'v' OR x.owner <> me ORDER BY x.name;
+    RETURN QUERY
+        SELECT format('Column %I of table %s holds rows of table %s.', x.col, x.rel::regclass, x.tab::regclass), anew
+        FROM flakeid.convert_row_types(changed) AS x ORDER BY x.rel, x.col;
+    RETURN QUERY
+        SELECT format('Column %I of table %s is generated.', a.attname, x.rel), format('ALTER TABLE %s ALTER COLUMN %I DROP EXPRESSION;', x.rel, a.attname)
+        FROM (SELECT c.rel::regclass AS rel, c.att FROM unnest(changed, changed_atts) AS c (rel, att)
+              UNION
+              SELECT e.adrelid, e.adnum
+              FROM unnest(changed, changed_atts) AS c (rel, att)
+                   JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
+                   JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+              UNION
+              SELECT d.refobjid, d.refobjsubid::int2
+              FROM unnest(changed, changed_atts) AS c (rel, att)
+                   JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.rel AND d.objsubid = c.att
+                                       AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid <> 0) AS x
+             JOIN pg_attribute AS a ON a.attrelid = x.rel AND a.attnum = x.att AND a.attgenerated <> '' ORDER BY x.rel, a.attname;
+    RETURN QUERY
+        SELECT format('Table %s is partitioned by the column.', p.partrelid::regclass),
+               CASE WHEN way = 'kept' AND key.typ = 'int8'::regtype THEN format('CALL flakeid.convert(%L, type => ''bigint'');', root::regclass) END
+        FROM pg_partitioned_table AS p
+        WHERE EXISTS (SELECT FROM unnest(changed, changed_atts) AS c (rel, att)
+                      WHERE c.rel = p.partrelid
+                        AND (c.att = ANY (p.partattrs)
+                             OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = p.partrelid
+                                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = p.partrelid AND d.refobjsubid = c.att)));
+    RETURN QUERY
+        SELECT format('Publication %I has table %s.', x.pubname, x.rel),
+               'Subscribers need the new column before it is filled. Take the table out of the publication, convert it, and let subscribers copy it anew.'
+        FROM (SELECT c.rel::regclass AS rel, pub.pubname
+              FROM pg_publication AS pub
+                   JOIN pg_publication_rel AS pr ON pr.prpubid = pub.oid
+                   JOIN unnest(changed, changed_atts) AS c (rel, att) ON c.rel = pr.prrelid
+              WHERE pr.prrelid = ANY (replaced) OR pr.prqual IS NOT NULL OR pr.prattrs IS NOT NULL
+              UNION
+              SELECT c::regclass, p.pubname FROM unnest(replaced) AS c JOIN pg_class AS k ON k.oid = c
+                   JOIN pg_namespace AS n ON n.oid = k.relnamespace
+                   JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = k.relname) AS x;
+    RETURN QUERY
+        SELECT DISTINCT CASE WHEN x.contype = 'x' THEN format('The column is in exclusion constraint %I of table %s.', x.conname, x.conrelid::regclass)
+                             ELSE format('Constraint %I of table %s is not valid.', x.conname, x.conrelid::regclass) END,
+               format('ALTER TABLE %s %s CONSTRAINT %I;', x.conrelid::regclass, CASE x.contype WHEN 'x' THEN 'DROP' ELSE 'VALIDATE' END, x.conname)
+        FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
+             JOIN pg_constraint AS x ON x.conrelid = t.rel
+        WHERE x.conparentid = 0 AND (x.contype = 'x' AND (t.att = ANY (x.conkey) OR EXISTS (SELECT FROM pg_depend AS d
+                                         WHERE d.classid = 'pg_class'::regclass AND d.objid = x.conindid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att))
+                                     OR t.replaced AND x.contype IN ('f', 'c') AND NOT x.convalidated AND t.att = ANY (x.conkey) AND NOT starts_with(x.conname, 'flakeid_full')) ORDER BY 2;
+    RETURN QUERY
+        SELECT format('Index %s of a partitioned table has an expression or a condition over the column.', i.indexrelid::regclass), anew
+        FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
+             JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att
+             JOIN pg_index AS i ON i.indexrelid = d.objid
+        WHERE NOT t.replaced AND t.rel = t.whole AND NOT t.leaf AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL);
+    RETURN QUERY
+        SELECT format('Index %s has operator class %I, which takes %s and no other type.', i.indexrelid::regclass, o.opcname, o.opcintype::regtype), anew
+        FROM flakeid.convert_trees(places) AS t
+             JOIN pg_index AS i ON i.indrelid = t.rel CROSS JOIN LATERAL unnest(i.indkey, i.indclass) AS u (att, class)
+             JOIN pg_opclass AS o ON o.oid = u.class
+        WHERE t.replaced AND u.att = t.att AND NOT o.opcdefault AND (forth OR o.opcintype <> places[1].typ)
+          AND o.opcintype IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype) ORDER BY i.indexrelid;
+    RETURN QUERY
+        SELECT format('Security label of provider %s stands on %s.', s.provider, pg_describe_object(s.classoid, s.objoid, s.objsubid)),
+               'Take it away before, and set it again afterwards.'
+        FROM pg_seclabel AS s
+        WHERE s.classoid = 'pg_class'::regclass AND (s.objoid IN (SELECT v.view FROM flakeid.convert_views(changed, changed_atts) AS v)
+              OR EXISTS (SELECT FROM flakeid.convert_trees(places) AS t WHERE t.replaced AND t.rel = s.objoid AND t.att = s.objsubid));
+    RETURN QUERY SELECT u.* FROM flakeid.convert_unreadable(places, CASE WHEN forth THEN '{}' ELSE flakeid.convert_fitting(places, memory #> '{was,originals}') END) AS u;
+
+    -- Each row is updated once. Other triggers would see it, unless replication's part is played.
+    RETURN QUERY
+        SELECT format('Trigger %I of table %s would fire for each row.', t.tgname, t.tgrelid::regclass),
+               CASE t.tgenabled WHEN 'O' THEN format('GRANT SET ON PARAMETER session_replication_role TO %I;', me)
+                                ELSE format('ALTER TABLE %s DISABLE TRIGGER %I;', t.tgrelid::regclass, t.tgname) END
+        FROM pg_trigger AS t
+        WHERE NOT started AND t.tgrelid = ANY (replaced) AND NOT t.tgisinternal AND t.tgtype & 16 = 16
+          AND cardinality(t.tgattr::int2[]) = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
+          AND (t.tgenabled IN ('A', 'R') OR t.tgenabled = 'O' AND NOT has_parameter_privilege(me, 'session_replication_role', 'SET')) ORDER BY t.tgrelid, t.tgname;
+    RETURN QUERY
+        SELECT format('Column %I of table %s still stands, from a conversion before.', p.old_col, p.rel::regclass), format('ALTER TABLE %s DROP COLUMN %I;', p.rel::regclass, p.old_col)
+        FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attname = p.old_col WHERE p.replaced AND forth;
+    -- Its other parents would need the same new ids.
+    RETURN QUERY
+        SELECT format('Column %I of table %s refers to table %s too, by foreign key %I.', p.col, p.rel::regclass, f.confrelid::regclass, f.conname),
+               format('ALTER TABLE %s DROP CONSTRAINT %I;', p.rel::regclass, f.conname)
+        FROM unnest(places) AS p JOIN pg_constraint AS f ON f.conrelid = p.rel AND p.att = ANY (f.conkey)
+        WHERE p.replaced AND way <> 'kept' AND p.depth > 0 AND f.contype = 'f' AND f.conparentid = 0
+          AND NOT EXISTS (SELECT FROM unnest(places) AS g
+                          WHERE g.rel = coalesce(pg_partition_root(f.confrelid), f.confrelid)
+                            AND g.col = flakeid.convert_column_name(f.confrelid, f.confkey[array_position(f.conkey, p.att)])) ORDER BY p.rel, f.conname;
+    IF NOT forth THEN
+        -- Whether the old column can be had again
+        RETURN QUERY SELECT 'The table of old and new ids is gone.', NULL WHERE memory #>> '{was,map}' IS NOT NULL AND to_regclass(memory #>> '{was,map}') IS NULL;
+        RETURN QUERY SELECT format('The default that the column had cannot be set: %s.', f), NULL
+            FROM flakeid.convert_fails('EXPLAIN SELECT ' || coalesce(memory #>> '{was,default}', '')) AS f WHERE f IS NOT NULL;
+        RETURN QUERY SELECT format('Relation %s has the name of the sequence that the column had.', q), NULL
+            FROM to_regclass(memory #>> '{was,identity,name}') AS q WHERE q IS NOT NULL AND NOT started;
+        RETURN;
+    END IF;
+
+    -- The ids
+    BEGIN
+        EXECUTE format('SELECT %1$s.flake_next(), %1$s.flake_floor(now())', home) INTO drawn, highest;
+    EXCEPTION WHEN OTHERS THEN
+        problem := format('No ids can be made: %s.', SQLERRM);
+        GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+        RETURN NEXT;
+        RETURN;
+    END;
+    IF key.typ <> 'uuid'::regtype AND NOT flakeid.convert_is_made(root, root_att) THEN
+        highest := flakeid.convert_highest(root, key.col);
+        hint := 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET flakeid.layout = ' || quote_literal(flakeid.layout_above(highest)) || ';';
+        RETURN QUERY SELECT format('New ids would not lie above the highest one, %s.%s', highest, CASE WHEN hint IS NULL THEN ' Nor would those of another layout.' END), hint
+            WHERE highest >= drawn;
+    END IF;
+    IF way <> 'made' OR started THEN
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT format('Ids change, and no foreign key refers to table %s.', root::regclass),
+            'Name the columns that follow, as in also => ''{"table.column": null}'', or say with also => ''{}'' that there are none.'
+        WHERE NOT memory ? 'also' AND NOT EXISTS (SELECT FROM unnest(places) AS p WHERE p.via <> 0);
+    IF created_at IS NOT NULL THEN
+        IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = root AND a.attname = created_at AND NOT a.attisdropped
+                       AND a.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)) THEN
+            RETURN QUERY SELECT format('Table %s has no column %I that holds a time.', root::regclass, created_at), NULL;
+            RETURN;
+        END IF;
+        l := flakeid.convert_layout();
+        RETURN QUERY SELECT 'The layout has no node, so ids of old rows could be those of new ones.', NULL WHERE l.nodes < 2;
+        EXECUTE format('SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I > clock_timestamp()) AS ahead,
+                              count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s', created_at, root::regclass)
+        INTO r USING l.epoch;
+        RETURN QUERY SELECT p.problem, NULL FROM (VALUES
+            (r.without + r.early, format('Of the rows, %s have no time in column %I, and %s lie before the epoch of the layout, %s.', r.without, created_at, r.early, l.epoch)),
+            (r.ahead, format('Of the rows, %s lie ahead of the clock by column %I.', r.ahead, created_at))) AS p (rows, problem) WHERE p.rows > 0;
+    END IF;
+    RETURN QUERY SELECT format('Column %I alone is not unique.', key.col), NULL
+        WHERE NOT EXISTS (SELECT FROM pg_index AS i
+            WHERE i.indrelid = root AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indkey[0] = root_att AND i.indpred IS NULL);
+    RETURN QUERY
+        SELECT format('Column %I of table %s has a default.', p.col, p.rel::regclass), format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', p.rel::regclass, p.col)
+        FROM unnest(places) AS p WHERE p.depth > 0 AND flakeid.convert_default(p.rel, p.att) IS NOT NULL;
+    RETURN QUERY
+        SELECT format('The condition of column %I of table %s cannot be read: %s.', p.col, p.rel::regclass, f.f), NULL
+        FROM unnest(places) AS p, LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM %s WHERE false', p.condition, p.rel::regclass)) AS f WHERE p.condition IS NOT NULL AND f.f IS NOT NULL;
+    RETURN QUERY SELECT format('Column %I of table %s follows under a condition, and a uuid is no id.', p.col, p.rel::regclass), NULL
+        FROM unnest(places) AS p WHERE p.condition IS NOT NULL AND p.typ = 'uuid'::regtype;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, flakeid.convert_place[], jsonb, bool) IS 'internal: why a conversion cannot be done, and a statement that helps';
+
+-- The texts that an undo puts back, as far as what took their place is as it was.
+CREATE FUNCTION flakeid.convert_fitting(places flakeid.convert_place[], originals jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(x.key, originals -> x.key -> 'made'), '{}')
+    FROM (SELECT i.key, i.made FROM flakeid.convert_items(places) AS i
+          UNION ALL SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, pg_get_indexdef(x.idx) FROM flakeid.convert_indexes(places) AS x) AS x
+    WHERE originals #>> ARRAY[x.key, 'hash'] = md5(x.made)
+$$;
+COMMENT ON FUNCTION flakeid.convert_fitting(flakeid.convert_place[], jsonb) IS 'internal: definitions that an undo can put back';
