@@ -52,7 +52,7 @@ like(asked("SELECT o.n, l.n FROM far.orders AS o JOIN far.lines AS l ON l.order_
 
 like(asked("SELECT * FROM far.orders WHERE id <@ $hour"), qr/WHERE \(\(id >= '?\d+'?::bigint\)\) AND \(\(id <= '?\d+'?::bigint\)\)$/, 'a constant range of time is, as the ids of flakeid.layout here');
 is(rows("SELECT * FROM far.orders WHERE id <@ $hour"), 60, 'with the right rows');
-my $moving = q{tstzrange('2026-01-01 00:00Z', '2026-01-01 01:00Z' + now() - now())};
+my $moving = q{tstzrange('2026-01-01 00:00Z', '2026-01-01 01:00Z'::timestamptz + (now() - now()))};
 is(asked("SELECT * FROM far.orders WHERE id <@ $moving"), 'SELECT id, n FROM public.orders', 'one that is known when the query runs is not: it follows flakeid.layout, which may differ there');
 is(rows("SELECT * FROM far.orders WHERE id <@ $moving"), 60, 'though it is right');
 like(asked($recipe), qr/WHERE \(\(id >= \$1::bigint\)\) AND \(\(id <= \$2::bigint\)\)$/, 'its bounds are, from subqueries');
