@@ -33,6 +33,22 @@ void remember_extension(Horizon* horizon, int kind)
     raise_to(&horizon->extended_at[kind], static_cast<uint64_t>(steady_now()));
 }
 
+// What must hold whenever somebody publishes (horizon.hpp): ids may come only where row and file
+// say as much. Nothing is said of numbers that moved meanwhile.
+[[maybe_unused]] bool holds(Horizon* horizon, int kind)
+{
+    const uint64_t version = horizon_version(horizon);
+    pg_read_barrier();
+    const Stamp bound = published_bound(horizon, kind); // first: all that follows only rises
+    const Stamp floor = published_floor(horizon, kind);
+    const Stamp reserved{pg_atomic_read_u64(&horizon->reserved[kind])};
+    const bool covered = loaded_row_stamp(horizon, kind) <= floor &&
+                         bound <= row_stamp(horizon, kind) && bound <= reserved &&
+                         bound <= server_bound(kind);
+    pg_read_barrier();
+    return bound <= floor || covered || horizon_version(horizon) != version;
+}
+
 enum class Loaded { yes, replacing, lost };
 
 // Loads the horizon after a start. Where several sessions do this at once, the first one counts:
@@ -241,6 +257,7 @@ void refuse_where_replaced()
 
 void horizon_moved(Horizon* horizon)
 {
+    Assert(holds(horizon, plain_horizon) && holds(horizon, back_horizon));
     pg_atomic_fetch_add_u64(&horizon->version, 1); // seldom: a floor changed
 }
 

@@ -1,12 +1,47 @@
-// The durable horizon: no id of a database was ever stamped after it, so that whatever is lost in a
-// crash, a restart, a failover or a restore, the ids that follow begin after it.
+// The durable horizon: what a crash must not lose is how far ids have gone. Three places know it,
+// and they are written in this order:
 //
-// It stands in flakeid.state (durable.hpp); its rules are those of core/stamp.hpp. Order of an
-// extension: WAL record, unlock the page, flush, and only then raise the shared bound. Whoever
-// reads the page flushes up to its LSN before trusting it.
+//   row    flakeid.state, one of each database    WAL, flushed   outlives a promotion, an upgrade
+//   file   flakeid/horizon, one of the server     fsync          outlives a crash
+//   bound  shared memory, one of each database    an atomic      what draws look at
 //
-// A bound is published no further than the horizon of the server (server_horizon.hpp) reaches,
-// which holds for all databases.
+// All are stamps (core/stamp.hpp): a larger one is later. Always, of each database and kind
+// (holds() of horizon.cpp asserts what it can, but for the moments in which a repair lowers them):
+//
+//   floor < id <= bound                                 no id where bound <= floor
+//   loaded_row <= floor                                 server's floor <= floor, once it is loaded
+//   floor < bound => bound <= row, in_file, reserved    whatever is lost, later ids lie past it
+//   in_file <= pending                                  the next record says no less than the last
+//
+//   floor       low-water mark of ids. Raised by a start and by who raises the horizon
+//   bound       high-water mark of ids. Raised last by who extends
+//   row         what flakeid.state says, as far as it is flushed
+//   loaded_row  the row as the start found it
+//   reserved    what the database asked of the file, before it looked whether the file says it
+//   in_file     what flakeid/horizon says, as far as it is flushed (server_horizon.hpp)
+//   pending     what the next record of it says
+//
+// One extension from R to N, where the file says F; `=` is unchanged. After a crash this database
+// begins past the fifth column, the others past the last:
+//
+//   after                             row     in_file    bound   begins past     others past
+//   0 nothing                         R       F          <= R    later(R, F)     F
+//   1 WAL record, page unlocked       R or N  =          =       later(row, F)   F
+//   2 row flushed                     N       =          =       later(N, F)     F
+//   3 reserved and pending raised     =       =          =       later(N, F)     F
+//   4 record written                  =       F or N+    =       later(N, file)  file
+//   5 record flushed                  =       N+         =       N+              N+
+//   6 bound published                 =       =          N       N+              N+
+//   7 version moved                   =       =          =       N+              N+
+//
+// N+ is up to a second past N, as far as max_ahead allows, so 3 to 5 are left out where the file
+// says N already. In each line bound is no later than what either begins past. Rejected: publish
+// the bound before 5, and other databases make its ids again after a crash; before 2, this one does
+// after a promotion.
+//
+// A start reads the file. Where it is the server's own (core/record.hpp), the server goes on in its
+// incarnation; otherwise a new one begins, with floors past takeover_us(). The first id of a
+// database reads its row; one that another incarnation or timeline wrote is that of a lost server.
 //
 // Locking: AddinShmemInitLock is held to take an entry, and to publish what was loaded or repaired,
 // with the floor of the server, which is raised under it (server_horizon.hpp).
@@ -17,17 +52,9 @@
 // which look like a clock that was set back. Rejected: look at `bound` alone, and let every raise
 // move it. After a repair it may come back to a number that a session remembers.
 //
-// What a crash leaves of an extension, wherever it comes:
-//   1. Before the flush: the row of before, or the new one. Nobody relied on the new bound.
-//   2. After the flush, before the file of the server is flushed: the row says more than the file.
-//      The database begins past its row; other databases past the file, which all their ids obey.
-//   3. After the file, before the shared bound is raised: both say more than any id has.
-//   4. After the bound is raised: no id lies past the row or the file.
-// Rejected: raise the bound first and write later. After a crash between the two, ids come again.
-//
-// A bound is good for the file that it was flushed to. Whoever extends looks at the file. Another
-// one, as after VACUUM FULL, is taken over first. One that a rollback would take away again is
-// written but not relied on, as long as an older state may come back in its place.
+// A bound is good for the file of flakeid.state that it was flushed to. Whoever extends looks at
+// it. Another one, as after VACUUM FULL, is taken over first. One that a rollback would take away
+// again is written but not relied on, as long as an older state may come back in its place.
 #pragma once
 
 #include "core/stamp.hpp"
