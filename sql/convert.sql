@@ -206,7 +206,7 @@ CALL flakeid.convert('casts', type => 'bigint');
 CREATE OR REPLACE VIEW seconds AS SELECT greatest(c, 4) AS g FROM firsts;
 GRANT SELECT ON firsts TO regress_reader;
 CALL flakeid.convert_undo('casts');
-SELECT * FROM changed;
+SELECT * FROM changes;
 DROP TABLE casts CASCADE;
 
 -- Columns that follow without a constraint, one of them under a condition

@@ -42,7 +42,7 @@ SELECT flakeid.as_owner('t', 'COMMIT');
 
 -- What the owner's code tries: the role of the session, what outlives the statement, what runs later.
 SET ROLE regress_flakeid_owner;
-CREATE FUNCTION try(what text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE what; RAISE NOTICE '% is done', what; EXCEPTION WHEN insufficient_privilege OR invalid_parameter_value THEN RAISE NOTICE '%: %', what, SQLERRM; END $$;
+CREATE FUNCTION try(what text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE what; RAISE NOTICE '% is done', what; EXCEPTION WHEN insufficient_privilege OR invalid_parameter_value THEN RAISE NOTICE '%: %', what, CASE WHEN what LIKE 'ALTER ROLE %' THEN SQLSTATE ELSE SQLERRM END; END $$; -- 16 says it in other words
 CREATE FUNCTION evil(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
     PERFORM regress_flakeid_shop.try(w) FROM unnest(ARRAY['RESET ROLE', 'SET ROLE NONE', 'SET SESSION AUTHORIZATION DEFAULT', 'CREATE TEMP TABLE mine ()', 'ALTER ROLE regress_flakeid_owner SUPERUSER',
         'LISTEN mine', 'PREPARE mine AS SELECT 1', 'DECLARE mine CURSOR WITH HOLD FOR SELECT 1', 'DISCARD ALL', 'SELECT set_config(''role'', session_user, true)']) AS w;

@@ -158,7 +158,7 @@ REVOKE ALL ON salary FROM regress_flakeid_reader, PUBLIC;
 GRANT UPDATE ON salary TO regress_flakeid_both;
 GRANT SELECT (sum) ON salary TO regress_flakeid_both;
 CALL flakeid.partition('salary', every => '1 day', ahead => 3);
-SELECT DISTINCT relacl, (SELECT attacl FROM pg_attribute WHERE attrelid = c.oid AND attname = 'sum') AS of_sum FROM pg_class c WHERE relname LIKE 'salary%' AND relkind IN ('r', 'p');
+SELECT DISTINCT replace(relacl::text, 'xtm/', 'xt/') AS relacl, (SELECT attacl FROM pg_attribute WHERE attrelid = c.oid AND attname = 'sum') AS of_sum FROM pg_class c WHERE relname LIKE 'salary%' AND relkind IN ('r', 'p');
 ALTER DEFAULT PRIVILEGES IN SCHEMA regress_flakeid_shop REVOKE ALL ON TABLES FROM regress_flakeid_reader, PUBLIC;
 DROP TABLE salary;
 

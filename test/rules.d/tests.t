@@ -8,7 +8,7 @@ use POSIX ();
 use Test::More;
 use Tree;
 
-chdir "$FindBin::Bin/../.." or die $!;
+BEGIN { chdir "$FindBin::Bin/../.." or die $! }
 
 my ($people) = made(version());
 my $sources = join '', map { text($_) } sources();
@@ -37,7 +37,6 @@ none('make check runs each scenario', grep { $briefly !~ /\b$_\b/ } keys %scenar
 same('scenarios that test/torture/run runs', \@printed, [ text('test/torture/run') =~ /^\t\[ (\w+) => /gm ]);
 
 # make check runs few of the tests: the others compile.
-chomp(my $harness = `dirname "\$(pg_config --pgxs)"`);
 sub compiled
 {
 	my ($file) = @_;
@@ -47,21 +46,27 @@ sub compiled
 	my $code = text($file) =~ s/^__(?:END|DATA)__$.*//msr;
 	return eval "package Compiled; no strict; return 1;\n#line 1 \"$file\"\n$code" ? q() : "$file: $@";
 }
-# A process that has the modules already, which cost more than the rest, compiles each in a child.
-my $compiler = open(my $errors, '-|') // die $!;
-if (!$compiler)
+# A process that has the modules already, which cost more than the rest, compiles each in a child. It begins
+# before this file runs, when the modules may still have INIT blocks.
+my $errors;
+BEGIN
 {
-	unshift @INC, "$harness/../test/perl";
-	open STDERR, '>', '/dev/null' or die $!;
-	require PostgreSQL::Test::Cluster;
-	for my $file (glob 'test/t/*.pl test/world/*.pl test/torture/t/*.pl')
+	chomp(my $harness = `dirname "\$(pg_config --pgxs)"`);
+	my $compiler = open($errors, '-|') // die $!;
+	if (!$compiler)
 	{
-		my $pid = fork // die $!;
-		if (!$pid) { syswrite STDOUT, compiled($file); POSIX::_exit(0) }
-		waitpid $pid, 0;
-		syswrite STDOUT, "$file\n" if $?;
+		unshift @INC, "$harness/../test/perl";
+		open STDERR, '>', '/dev/null' or die $!;
+		require PostgreSQL::Test::Cluster;
+		for my $file (glob 'test/t/*.pl test/world/*.pl test/torture/t/*.pl')
+		{
+			my $pid = fork // die $!;
+			if (!$pid) { syswrite STDOUT, compiled($file); POSIX::_exit(0) }
+			waitpid $pid, 0;
+			syswrite STDOUT, "$file\n" if $?;
+		}
+		POSIX::_exit(0);
 	}
-	POSIX::_exit(0);
 }
 none('each test in Perl compiles', <$errors>);
 close $errors;
