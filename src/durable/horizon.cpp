@@ -44,7 +44,7 @@ void remember_extension(Horizon* horizon, int kind)
     const Stamp reserved{pg_atomic_read_u64(&horizon->reserved[kind])};
     const bool covered = loaded_row_stamp(horizon, kind) <= floor &&
                          bound <= row_stamp(horizon, kind) && bound <= reserved &&
-                         bound <= server_bound(kind);
+                         (bound <= server_bound(kind) || !server_is_repaired());
     pg_read_barrier();
     return bound <= floor || covered || horizon_version(horizon) != version;
 }

@@ -25,6 +25,7 @@ struct ServerHorizon {
     pg_atomic_uint64 head_start_until_us;
     Remembered pending;               // what the next record says
     Remembered in_file;               // what is in the file
+    pg_atomic_uint64 in_file_fence;   // of the record that said so last; UINT64_MAX: none does yet
     Remembered reserved;              // what databases reserved since the start
     pg_atomic_uint64 counter;         // as in Body
     pg_atomic_uint64 file_counter;    // what the file says of that; 0: nothing
@@ -45,7 +46,7 @@ void create(ServerHorizon* server)
     for (pg_atomic_uint64* number :
          {&server->incarnation, &server->timeline, &server->incarnated_us,
           &server->floor[plain_horizon], &server->floor[back_horizon], &server->head_start_until_us,
-          &server->counter, &server->file_counter, &server->written_at}) {
+          &server->counter, &server->file_counter, &server->written_at, &server->in_file_fence}) {
         pg_atomic_init_u64(number, 0);
     }
 }
@@ -91,6 +92,7 @@ void load(ServerHorizon* server, bool used)
         }
         if (found.own) {
             raise(&server->in_file, stamped);
+            pg_atomic_write_u64(&server->in_file_fence, found.fence);
             set(&server->file_counter, found.body.counter); // same without: written once more
             // same without: a start writes all anew
             pg_atomic_write_u32(&server->records.fresh, all_fresh);
@@ -124,23 +126,13 @@ int64_t furthest_us(ServerHorizon* server, int64_t now_us)
     return std::max(reached_us, read(&server->head_start_until_us));
 }
 
-// True when the file says what the next record would say.
-bool says_all(ServerHorizon* server)
-{
-    const Stamped pending = stamped_of(&server->pending);
-    const Stamped said = stamped_of(&server->in_file);
-    const Stamped both = merged(said, pending);
-    return pg_atomic_read_u32(&server->records.fresh) == all_fresh &&
-           read(&server->file_counter) == read(&server->counter) &&
-           memcmp(&both, &said, sizeof said) == 0;
-}
-
 // Between two looks for a place in the file.
 constexpr int64_t place_nap_us = 2 * us_per_ms;
 
 // Writes what is to be remembered, and publishes what was written. Unless a repair has ended since
 // this began, which has lowered the file below that: then it writes what is left. Where others
-// write all places, it waits until one is free, or they have written it all.
+// write all places, it waits until one is free. Rejected: end as well where they have written all
+// of it. What they wrote may be of before a repair, and counts for nothing then.
 void write(ServerHorizon* server)
 {
     bool published = false;
@@ -163,7 +155,6 @@ void write(ServerHorizon* server)
         }
         if (result == EBUSY) {
             nap(place_nap_us);
-            published = says_all(server);
             continue;
         }
         if (result != 0) {
@@ -175,6 +166,7 @@ void write(ServerHorizon* server)
         published = pg_atomic_read_u64(&server->records.fence) == fence;
         if (published) {
             raise(&server->in_file, body.stamped);
+            pg_atomic_write_u64(&server->in_file_fence, fence);
             set(&server->file_counter, body.counter);
         }
         LWLockRelease(AddinShmemInitLock);
@@ -298,6 +290,12 @@ Stamp server_bound(int kind)
     return Stamp{pg_atomic_read_u64(&shared.get()->in_file.stamp[kind])};
 }
 
+bool server_is_repaired()
+{
+    ServerHorizon* server = shared.get();
+    return pg_atomic_read_u64(&server->in_file_fence) == pg_atomic_read_u64(&server->records.fence);
+}
+
 void server_learn_most_ahead(int64_t most_ahead_us)
 {
     raise_to(&loaded()->pending.most_ahead_us, number_of(most_ahead_us));
@@ -414,6 +412,8 @@ void server_repair(int64_t right_us, Stamped (*reserved_by_others)())
     for (pg_atomic_uint64& floor : server->floor) {
         lower(&floor, 0); // same without: that database is repaired too
     }
+    pg_atomic_write_u64(&server->in_file_fence, UINT64_MAX);
+    pg_write_barrier();
     lower_all(&server->in_file, {});
     pg_memory_barrier();
     // Whoever found in the file what he relies on had reserved it before. What is written from now

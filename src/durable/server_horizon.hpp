@@ -53,6 +53,10 @@ Stamp server_bound(int kind);
 // Returns how far ahead of the clock ids of this server may lie, those of this session included.
 int64_t server_most_ahead_us();
 
+// False from the moment at which a repair lowers server_bound() until a record that says what is
+// left is in the file: the records from before, which say more, count until then.
+bool server_is_repaired();
+
 // Takes in how far ahead of the clock sessions of a database may have stamped.
 void server_learn_most_ahead(int64_t most_ahead_us);
 

@@ -244,6 +244,7 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
     }
     Draw d = next_draw(g, last, want);
     if (unlikely(d.verdict == Verdict::extend && attempt->asked_us != 0)) {
+        check_leap(now_us); // a clock that leapt tells nobody how far ahead ids are
         const Tick asked = clamp_tick(g.shape, tick_of_us(g.layout, attempt->asked_us));
         const Draw late = step_as_asked(last, g.shape, g.limits, want, asked);
         d = late.verdict == Verdict::issue ? late : d;
