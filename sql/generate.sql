@@ -188,6 +188,29 @@ SET flakeid.max_ahead = '10s';
 SELECT flake_field(flake_next(), 'back') - :back AS counted;
 RESET ALL;
 
+-- A function that sets flakeid.max_ahead runs as far ahead as it says, and whoever calls it no further than before.
+CREATE FUNCTION far_ahead() RETURNS flake LANGUAGE sql SET flakeid.max_ahead = '10s' AS 'SELECT flake_next()';
+SET flakeid.layout = 'time:41:1ms node:8 sequence:1 epoch=2021-06-02';
+SET flakeid.max_ahead = '1s';
+SET flakeid.when_ahead = 'error';
+DO $$
+DECLARE
+    far flake;
+    id flake;
+BEGIN
+    FOR i IN 1 .. 2 LOOP
+        SELECT max(far_ahead()) INTO far FROM generate_series(1, 5000);
+        BEGIN
+            id := flake_next();
+            IF id <= far OR flake_timestamp(id) > clock_timestamp() + '1 s' THEN
+                RAISE 'an id % ahead, after one %', flake_timestamp(id) - clock_timestamp(), flake_timestamp(far) - clock_timestamp();
+            END IF;
+        EXCEPTION WHEN object_not_in_prerequisite_state THEN
+        END;
+    END LOOP;
+END $$;
+RESET ALL;
+
 -- A node of the span that a superuser granted, named in the call: one for each schema, for example
 SET flakeid.layout = 'instagram';
 SET flakeid.node = '100-4095';
@@ -227,5 +250,5 @@ RESET flakeid.node;
 
 DROP TABLE began, f, b, by_trigger, log_of_trigger, ranged, hashed, holder, with_domain, of_twitter CASCADE;
 DROP DOMAIN order_id;
-DROP FUNCTION all_good, give_ids, log_ids;
+DROP FUNCTION all_good, give_ids, log_ids, far_ahead;
 DROP EXTENSION flakeid;

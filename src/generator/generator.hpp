@@ -54,7 +54,7 @@ constexpr uint64_t never_pinned = UINT64_MAX;
 // What a session keeps of one layout and node between draws: everything decoded, so that a draw
 // looks nothing up. Plain data. What the common case needs stands first.
 struct Generator {
-    uint64_t settings_version; // of the settings it was made from; 0: not made yet
+    uint64_t draw_version; // of the settings that it draws by; 0: not made yet
     HorizonKind kind;
     Slot* slot; // of `node`
     Horizon* horizon;
@@ -76,6 +76,8 @@ struct Generator {
     uint32_t node;      // of the span, where this session is
     SpanRound round;
 
+    uint64_t settings_version; // of the settings it was made from; 0: not made yet
+
     Oid user;         // who it was made for
     bool of_settings; // flakeid.layout, rather than a layout that was named
     const char* name; // as the user named the layout
@@ -83,13 +85,22 @@ struct Generator {
     Layout layout;
 };
 
+// Tells whether a generator follows the settings: where only those of draws have changed since it
+// was made, its limits are made anew.
+bool follow_settings(Generator& generator);
+
+inline bool follows_settings(Generator& generator)
+{
+    return likely(generator.draw_version == settings.draw_version) || follow_settings(generator);
+}
+
 // The generator of the settings in effect.
 extern Generator configured;
 void make_configured();
 
 inline Generator& configured_generator()
 {
-    if (unlikely(configured.settings_version != settings.version)) {
+    if (unlikely(!follows_settings(configured))) {
         make_configured();
     }
     return configured;
@@ -105,9 +116,9 @@ void make_of_node(Generator& generator, const char* name, size_t length, int32_t
 // Changes to another node of flakeid.layout.
 void change_node(Generator& generator, int32_t node);
 
-inline bool still_good(const Generator& generator)
+inline bool still_good(Generator& generator)
 {
-    return generator.settings_version == settings.version && generator.user == GetUserId();
+    return follows_settings(generator) && generator.user == GetUserId();
 }
 
 // Brings generator.limits up to date.

@@ -71,9 +71,39 @@ void refuse_ids_of_settings(const Generator& g)
     }
 }
 
-// The caller has set g.layout, g.name and g.preset. It sets g.settings_version last, so that an
-// error leaves the generator unmade, and to the one from before, since looking into catalogs may
-// raise it. `of_node`: the node that the user named, or nullptr.
+// Takes over flakeid.max_ahead and flakeid.cache. What was reserved is dropped: it may lie further
+// ahead than it may now, and below what was drawn one by one meanwhile. The stretch lies in the
+// tick of the clock, whatever max_ahead is.
+void set_ahead(Generator& g)
+{
+    g.limits.ahead = static_cast<uint64_t>(settings.max_ahead_us / g.layout.tick_us);
+    g.limits.start_ahead = static_cast<uint64_t>(server_longest_wait_us() / g.layout.tick_us);
+    drop_cache(g);
+}
+
+// The versions of settings that a generator is made of: those from before it was made, since
+// looking into catalogs may raise them.
+struct Versions {
+    uint64_t settings, draw;
+};
+static_assert(is_plain<Versions>);
+
+constexpr Versions not_made{0, 0};
+
+Versions versions_now()
+{
+    return {settings.version, settings.draw_version};
+}
+
+// To be set to `not_made` first, so that an error leaves the generator unmade.
+void set_versions(Generator& g, Versions versions)
+{
+    g.settings_version = versions.settings;
+    g.draw_version = versions.draw;
+}
+
+// The caller has set g.layout, g.name and g.preset. `of_node`: the node that the user named, or
+// nullptr.
 void make(Generator& g, const int32_t* of_node = nullptr)
 {
     require_good_settings();
@@ -85,7 +115,6 @@ void make(Generator& g, const int32_t* of_node = nullptr)
                 errhint("Use ticks of at most 1s."));
     }
     g.shape = word_shape(g.layout);
-    g.limits.ahead = static_cast<uint64_t>(settings.max_ahead_us / g.layout.tick_us);
     g.pinned = can_settle(g.layout) ? 0 : never_pinned;
     g.kind = g.shape.has_back ? back_horizon : plain_horizon;
     if (wall_us() >= end_us(g.layout)) { // same with >: the draw itself says it
@@ -101,7 +130,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
         server_counted_by(counter_of(g.layout));
     }
     g.limits.least = Tick{0};
-    g.limits.start_ahead = static_cast<uint64_t>(server_longest_wait_us() / g.layout.tick_us);
+    set_ahead(g);
     g.version = 0;
     g.tick = TickNow{};
     g.stretch = Stretch{};
@@ -136,7 +165,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
 
 void begin_named(Generator& g, const char* name, size_t length, bool of_settings)
 {
-    g.settings_version = 0;
+    set_versions(g, not_made);
     g.of_settings = of_settings;
     g.name = name;
     const LayoutError error = parse_layout_or_preset(name, length, &g.layout, &g.preset);
@@ -162,21 +191,31 @@ bool anybody_may_use(const Layout& layout)
 
 } // namespace
 
+bool follow_settings(Generator& g)
+{
+    const bool same = g.settings_version == settings.version;
+    if (same) {
+        set_ahead(g);
+        g.draw_version = settings.draw_version;
+    }
+    return same;
+}
+
 void make_configured()
 {
-    const uint64_t version = settings.version;
-    configured.settings_version = 0;
+    const Versions versions = versions_now();
+    set_versions(configured, not_made);
     configured.layout = settings.layout;
     configured.name = settings.layout_text;
     configured.of_settings = true;
     configured.preset = find_preset(settings.layout_text, strlen(settings.layout_text));
     make(configured);
-    configured.settings_version = version;
+    set_versions(configured, versions);
 }
 
 void make_named(Generator& g, const char* name, size_t length)
 {
-    const uint64_t version = settings.version;
+    const Versions versions = versions_now();
     begin_named(g, name, length, false);
     if (g.preset == nullptr && !anybody_may_use(g.layout) && !superuser()) {
         ereport(
@@ -188,16 +227,16 @@ void make_named(Generator& g, const char* name, size_t length)
     }
     make(g);
     g.user = GetUserId();
-    g.settings_version = version;
+    set_versions(g, versions);
 }
 
 void make_of_node(Generator& g, const char* name, size_t length, int32_t node)
 {
-    const uint64_t version = settings.version;
+    const Versions versions = versions_now();
     begin_named(g, name, length, true);
     make(g, &node);
     g.user = GetUserId();
-    g.settings_version = version;
+    set_versions(g, versions);
 }
 
 void change_node(Generator& g, int32_t node)

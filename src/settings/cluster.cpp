@@ -24,7 +24,7 @@ void changed(const T (&watched)[n], T what)
 {
     for (const T one : watched) {
         if (one != 0 && (what == 0 || what == one)) {
-            settings.version++;
+            settings_changed();
             return;
         }
     }
@@ -111,9 +111,9 @@ void watch_catalogs()
     CacheRegisterSyscacheCallback(
         NAMESPACENAME, [](Datum, auto, uint32 hash) { changed(schema_hashes, hash); }, 0);
     CacheRegisterSyscacheCallback(
-        SUBSCRIPTIONOID, [](Datum, auto, uint32) { settings.version++; }, 0);
+        SUBSCRIPTIONOID, [](Datum, auto, uint32) { settings_changed(); }, 0);
     CacheRegisterSyscacheCallback(
-        REPLORIGNAME, [](Datum, auto, uint32) { settings.version++; }, 0);
+        REPLORIGNAME, [](Datum, auto, uint32) { settings_changed(); }, 0);
     CacheRegisterRelcacheCallback([](Datum, Oid table) { changed(watched_tables, table); }, 0);
 }
 

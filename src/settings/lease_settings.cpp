@@ -61,7 +61,7 @@ void assign_coordinator(const char* newval, void* extra)
     lease_settings.coordinator = newval;
     lease_settings.coordinator_name = coordinator->name;
     lease_settings.coordinator_problem = coordinator->problem;
-    settings.version++;
+    settings_changed();
 }
 
 bool check_realm(char** newval, void**, GucSource)
@@ -77,7 +77,7 @@ bool check_realm(char** newval, void**, GucSource)
 void assign_realm(const char* newval, void*)
 {
     lease_settings.realm = newval;
-    settings.version++;
+    settings_changed();
 }
 
 } // namespace

@@ -282,7 +282,7 @@ void assign_node(const char* newval, void* extra)
 {
     memcpy(&node_setting, extra, sizeof(NodeSetting));
     node_file = path_of(newval);
-    settings.version++;
+    settings_changed();
     assigned(early_node, extra);
 }
 

@@ -122,7 +122,7 @@ void assign_secret(const char*, void* extra)
     }
     forget_secret();
     setting_secret = *secret;
-    settings.version++;
+    settings_changed();
 }
 
 const char* show_secret()
@@ -143,7 +143,7 @@ void assign_secret_file(const char* newval, void*)
 {
     secret_file = newval;
     forget_secret();
-    settings.version++;
+    settings_changed();
 }
 
 // True when `fingerprint` is the first fingerprint of that key of the file of that name.

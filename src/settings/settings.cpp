@@ -59,20 +59,20 @@ void assign_layout(const char* newval, void* extra)
     }
     settings.layout = *layout;
     settings.layout_text = newval;
-    settings.version++;
+    settings_changed();
     assigned(early_layout, extra);
 }
 
 // Ids that were reserved before are dropped: what was drawn one by one meanwhile is above them.
 void assign_cache(int, void*)
 {
-    settings.version++;
+    settings.draw_version++;
 }
 
 void assign_max_ahead(int newval, void*)
 {
     settings.max_ahead_us = newval * us_per_ms;
-    settings.version++;
+    settings.draw_version++;
 }
 
 void assign_when_ahead(int newval, void*)

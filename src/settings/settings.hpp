@@ -12,6 +12,9 @@ enum class WhenAhead : int { wait, error };
 struct Settings {
     // Raised whenever one of the settings that a generator or reader decodes further changes.
     uint64_t version;
+    // Raised with it, and whenever flakeid.max_ahead or flakeid.cache changes, by which a generator
+    // only keeps its limits.
+    uint64_t draw_version;
 
     Layout layout;
     const char* layout_text; // as the user wrote it: for messages
@@ -26,6 +29,13 @@ constexpr int64_t least_max_ahead_us = us_per_s;
 constexpr int64_t most_max_ahead_us = 24 * 60 * 60 * us_per_s;
 
 extern Settings settings;
+
+// Has all that was decoded from settings decoded anew.
+inline void settings_changed()
+{
+    settings.version++;
+    settings.draw_version++;
+}
 
 // The largest flakeid.max_ahead that the configuration files, the command line of the server, or
 // the database and role of this session say; not what this session has set.
