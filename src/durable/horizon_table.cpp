@@ -92,7 +92,7 @@ void raise_all_floors(int64_t us)
     pg_read_barrier();
     for (uint32_t i = 0; i < count; i++) {
         Horizon& horizon = table->entries[i];
-        if (!is_loaded(&horizon)) {
+        if (is_free(horizon) || !is_loaded(&horizon)) {
             continue; // whoever loads it takes the floor of the server
         }
         for (int kind = 0; kind < horizon_kinds; kind++) {

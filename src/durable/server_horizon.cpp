@@ -250,8 +250,9 @@ Floors server_floors()
 int64_t server_takeover_us(int64_t most_ahead_us)
 {
     ServerHorizon* server = loaded();
-    const int64_t us = takeover_us(read(&server->incarnated_us),
-                                   std::max(most_ahead_us, configured_max_ahead_us()));
+    const int64_t us =
+        takeover_us(read(&server->incarnated_us),
+                    std::max({most_ahead_us, configured_max_ahead_us(), max_ahead_of_roles_us()}));
     begin_past(server, us);
     return us;
 }

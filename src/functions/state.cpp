@@ -160,7 +160,8 @@ FLAKEID_FUNCTION(flakeid_dumped)
         }
     };
     row(most_ahead_name_of(durable.origin),
-        std::max({durable.stamped.most_ahead_us, server_most_ahead_us(), assumed_ahead_us}));
+        std::max({durable.stamped.most_ahead_us, server_most_ahead_us(), configured_max_ahead_us(),
+                  max_ahead_of_roles_us(), assumed_ahead_us}));
     // Any layout may be another one where the dump is restored.
     row(plain_name, durable.stamped.latest_us);
     row(back_name, durable.stamped.stamp[back_horizon]);

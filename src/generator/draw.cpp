@@ -49,6 +49,9 @@ static_assert(is_plain<Waiting>);
 // anybody used it.
 void stay_within_horizon(const Generator& g, Draw* d)
 {
+    if (likely(!g.shape.has_back) || d->verdict != Verdict::issue) {
+        return;
+    }
     const Word last = last_word_at(g, stamp_of(word_back(g.shape, d->word), stamp_us(g.bound)));
     if (d->word > last) {
         d->verdict = Verdict::extend;
@@ -243,19 +246,16 @@ inline bool try_draw(Generator& g, Want want, Waiting& waiting, Attempt* attempt
         return false;
     }
     Draw d = next_draw(g, last, want);
+    stay_within_horizon(g, &d);
     if (unlikely(d.verdict == Verdict::extend && attempt->asked_us != 0)) {
         check_leap(now_us); // a clock that leapt tells nobody how far ahead ids are
         const Tick asked = clamp_tick(g.shape, tick_of_us(g.layout, attempt->asked_us));
-        const Draw late = step_as_asked(last, g.shape, g.limits, want, asked);
+        Draw late = step_as_asked(last, g.shape, g.limits, want, asked);
+        stay_within_horizon(g, &late);
         d = late.verdict == Verdict::issue ? late : d;
     }
-    if (unlikely(g.shape.has_back)) {
-        if (is_late(g, last, d)) {
-            return false;
-        }
-        if (d.verdict == Verdict::issue) {
-            stay_within_horizon(g, &d);
-        }
+    if (unlikely(g.shape.has_back) && is_late(g, last, d)) {
+        return false;
     }
     attempt->draw = d;
     if (unlikely(is_span(g)) && d.verdict != Verdict::exhausted &&

@@ -87,15 +87,13 @@ void assign_max_leap(int newval, void*)
 
 } // namespace
 
-namespace {
-
-constexpr char max_ahead_name[] = "flakeid.max_ahead";
-
 int parsed_max_ahead_ms(const char* value)
 {
     int ms;
     return parse_int(value, &ms, GUC_UNIT_MS, nullptr) ? std::clamp(ms, 0, max_max_ahead_ms) : 0;
 }
+
+namespace {
 
 // What the configuration files say, in the order in which the server reads them; 0: nothing.
 int max_ahead_of_files_ms()

@@ -41,6 +41,14 @@ inline void settings_changed()
 // the database and role of this session say; not what this session has set.
 int64_t configured_max_ahead_us();
 
+// The largest one that ALTER ROLE and ALTER DATABASE have set for anybody; 0: they have set none.
+int64_t max_ahead_of_roles_us();
+
+constexpr char max_ahead_name[] = "flakeid.max_ahead";
+
+// 0: that is no value of it.
+int parsed_max_ahead_ms(const char* value);
+
 // An error when flakeid.layout was not valid when the library was loaded.
 void require_good_settings();
 bool good_settings();

@@ -21,7 +21,4 @@ void broken(const char* rule, ...) __attribute__((format(printf, 1, 2)));
 // From now on nothing is said of a broken rule but the exit status.
 void break_quietly();
 
-// A process of flakeid asks for flakeid.max_ahead of its session, to begin past it.
-void max_ahead_is_asked(int64_t us);
-
 } // namespace sim

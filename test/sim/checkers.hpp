@@ -23,7 +23,6 @@ struct Life {
                      // until it made its first id
     bool older_back; // its row counts fewer set-backs than the one before it
     bool made_ids;
-    int64_t least_max_ahead; // the least max_ahead of those who looked at it; never: nobody did
     bool polled = false; // somebody has asked for a settled mark
     int64_t began_us = true_us;
     int64_t right_us = 0; // right_wall() then

@@ -173,9 +173,6 @@ const char* GetConfigOptionResetString(const char* name)
 {
     const Setting* setting = find_setting(name);
     Assert(setting != nullptr);
-    if (strcmp(name, "flakeid.max_ahead") == 0) {
-        max_ahead_is_asked(atoi(setting->reset) * ms);
-    }
     return setting->reset;
 }
 

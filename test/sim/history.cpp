@@ -38,7 +38,7 @@ void history_begins()
 
 void life_begins(Start how, int64_t behind, bool older_back)
 {
-    lives.push_back({how, behind, older_back, false, never});
+    lives.push_back({how, behind, older_back, false});
     lives.back().right_us = right_wall();
     rising_life_begins();
     settled_life_begins();
@@ -57,13 +57,6 @@ void database_is_dropped(int database)
     mistake_is_dropped(database);
     settled_is_dropped(database);
     extensions_are_dropped(database);
-}
-
-void max_ahead_is_asked(int64_t us)
-{
-    if (!lives.empty()) {
-        lives.back().least_max_ahead = std::min(lives.back().least_max_ahead, us);
-    }
 }
 
 uint64_t ids_handed_out()

@@ -2,6 +2,7 @@
 #include "durable/fingerprints.hpp"
 #include "settings/cluster.hpp"
 #include "settings/shared_node.hpp"
+#include "server.hpp"
 #include "leases/holder/worker.hpp"
 
 namespace flakeid {
@@ -30,6 +31,11 @@ void refuse_shared_node() {}
 Citus citus_cluster()
 {
     return {};
+}
+
+int64_t max_ahead_of_roles_us()
+{
+    return sim::here().max_ahead_of_roles_us;
 }
 
 } // namespace flakeid

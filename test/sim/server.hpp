@@ -147,6 +147,7 @@ struct Server {
     int failing_writes = 0; // one of so many writes and flushes of a file fails; 0: none does
     bool wal_fails = true;  // with them, which ends the server
     int database_count = 1;
+    int64_t max_ahead_of_roles_us = 0;
 
     // Lost with it
     std::map<std::string, void*> memory; // by name

@@ -118,19 +118,6 @@ void administer(Server& s, const char* name, void (*body)(), void (*beside)())
     }
 }
 
-bool knows_most_ahead(const flakeid::Stamped& said)
-{
-    return world.is_configured || said.most_ahead_us >= world.max_ahead;
-}
-
-bool rows_know_most_ahead(const Directory& directory)
-{
-    return std::all_of(directory.databases, directory.databases + server().database_count,
-                       [](const DatabaseFiles& database) {
-                           return knows_most_ahead(durable_of(current_file(database)).stamped);
-                       });
-}
-
 Directory fresh_directory(Server& s)
 {
     Directory directory;
@@ -214,9 +201,7 @@ void start(Start how, Directory directory)
         administer(s, "CREATE EXTENSION", make_extension_anew);
         database_is_dropped(database_at_hand);
     }
-    // Only the row says what a role's own max_ahead was on the server that was replaced.
-    if (how == Start::promoted && world.has('V') && !world.has('Q') && world.is_configured &&
-        chance.one_in(4)) {
+    if (how == Start::promoted && world.has('V') && !world.has('Q') && chance.one_in(4)) {
         database_at_hand = 0;
         administer(s, "DROP and CREATE EXTENSION", make_extension_anew);
         horizon_is_raised(0, 0);

@@ -6,10 +6,6 @@
 
 namespace sim {
 
-// guarantees.md: where only a role has a larger max_ahead, another server has to be told of it.
-bool knows_most_ahead(const flakeid::Stamped& said);
-bool rows_know_most_ahead(const Directory& directory);
-
 // As initdb makes it.
 Directory fresh_directory(Server& server);
 // What is left when all processes are killed, or the machine stops.

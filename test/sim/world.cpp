@@ -146,9 +146,6 @@ void step_promotion()
 {
     Server& s = server();
     Directory standby = standby_at(s, true_us - chance.below(second)); // replay lag under 1 s
-    if (!rows_know_most_ahead(standby)) {
-        return;
-    }
     promotion_happened();
     standby.files = chance.one_in(2) ? s.base.files : fresh_files; // WAL carries none
     standby.timeline++;
@@ -159,9 +156,6 @@ void step_promotion()
 
 void step_take_copy()
 {
-    if (!knows_most_ahead(flushed_file(server()).stamped)) {
-        return;
-    }
     if (copies.size() == 4) {
         copies.erase(copies.begin() + chance.below(4));
     }
@@ -231,9 +225,6 @@ void step_restore_dump()
 void step_upgrade()
 {
     Server& s = server();
-    if (!rows_know_most_ahead(replayed(s, s.inserted))) {
-        return;
-    }
     upgrade_happened();
     Directory directory = replayed(s, s.inserted);
     directory.files = fresh_files;
@@ -452,17 +443,16 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     s.configuration["flakeid.node"] = !world.has('N') ? "0" : choice.one_in(2) ? "0-1" : "0-15";
     world.other_role = role_of_1_s;
     const int64_t larger = choice.below(3);
-    // Of a role, a standby knows of each database alone how far ahead of the clock it may have
-    // stamped; nor does one learn it whose layout has ended.
-    const bool ends = world.chosen.find_first_of("eb") != std::string::npos;
     if (world.has('R') && larger == 1) {
         world.max_ahead = 8 * second;
         s.configuration["flakeid.max_ahead"] = "8000";
-    } else if (world.has('R') && !(world.has('P') && world.has('D')) && !ends && larger == 2) {
+    } else if (world.has('R') && larger == 2) {
         world.max_ahead = 8 * second;
-        world.is_configured = false;
         world.other_role = role_of_8_s;
     }
+    s.max_ahead_of_roles_us = has_far_sessions()                ? minute
+                              : world.other_role == role_of_8_s ? 8 * second
+                                                                : second;
     s.preload = world.has('W');
     s.slowest_flush = world.has('Z') ? second : 3 * ms;
     s.machine = ++next_machine;

@@ -25,7 +25,6 @@ struct World {
     int session_count = 0;
     int server = 0;                 // the one whose sessions draw
     int64_t max_ahead = 5 * second; // the largest flakeid.max_ahead, of the configuration or a role
-    bool is_configured = true;      // that max_ahead: the configuration file says it
     int other_role = 0;             // whose flakeid.max_ahead is another one
 
     bool has(char letter) const { return chosen.find(letter) != std::string::npos; }

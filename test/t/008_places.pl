@@ -1,5 +1,5 @@
 # What takes a server's place begins past all that it stamped, whoever comes first there: the first session of a database that is new after
-# pg_upgrade, and one of a role with a small flakeid.max_ahead after a promotion.
+# pg_upgrade, also where a role alone stamped that far ahead, and one of a role with a small flakeid.max_ahead after a promotion.
 use strict;
 use warnings;
 
@@ -38,8 +38,10 @@ sub upgrade
 for my $mode ('--copy', '--link', $major >= 18 ? '--swap' : ())
 {
 	my $preload = $mode eq '--link' ? "shared_preload_libraries = 'flakeid'\n" : '';
-	my ($old, $new) = map { cluster($_ . substr($mode, 1), $reach . $preload) } 'old', 'new';
+	my $of_role = $mode eq '--copy';
+	my ($old, $new) = map { cluster($_ . substr($mode, 1), ($of_role ? '' : $reach) . $preload) } 'old', 'new';
 	$old->start;
+	$old->safe_psql('postgres', 'ALTER ROLE CURRENT_USER SET ' . $reach) if $of_role;
 	$old->safe_psql('postgres', 'CREATE DATABASE a');
 	my $last = $old->safe_psql('a', "CREATE EXTENSION flakeid; $draw");
 	$old->stop;

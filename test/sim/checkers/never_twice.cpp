@@ -9,14 +9,13 @@ namespace sim {
 const char* kind_of_lives(size_t first, size_t last)
 {
     int64_t behind = 0;
-    bool put_back = false, moved = false, modest = false, older_back = false, waits = false;
+    bool put_back = false, moved = false, older_back = false, waits = false;
     for (size_t i = first + 1; i <= last; i++) {
         put_back = put_back || lives[i].how == Start::put_back;
         moved = moved || (took_a_place(lives[i].how) && lives[i].how != Start::put_back);
         // Until it makes its first id, a server that took another's place may be corrected.
         waits = took_a_place(lives[i].how) || (waits && !lives[i - 1].made_ids);
         behind = std::max(behind, waits ? lives[i].behind : 0);
-        modest = modest || lives[i].least_max_ahead < world.max_ahead;
         older_back = older_back || lives[i].older_back;
     }
     return first == last             ? "one life"
@@ -24,7 +23,6 @@ const char* kind_of_lives(size_t first, size_t last)
            : behind >= clock_may_lag ? beyond_promise
            : put_back                ? "3: a copy was put back, identity unchanged"
            : older_back              ? "8b: a copy is older than a raised back"
-           : modest                  ? "5: a copy's floor has the first session's max_ahead"
            : behind > 0 ? "8a: a copy or standby, its clock behind by less than allowed"
                         : "a copy or standby, right clock";
 }

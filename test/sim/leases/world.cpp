@@ -248,6 +248,5 @@ void end_world()
     run_turns(never, true_us + 2 * calm_bound_us);
 }
 
-void max_ahead_is_asked(int64_t) {}
 
 } // namespace sim
