@@ -297,6 +297,12 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_ranges(regclass) IS 'internal: the ids of each partition';
 
+CREATE FUNCTION flakeid.partition_default(parent regclass) RETURNS regclass LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT nullif(p.partdefid, 0)::regclass FROM pg_catalog.pg_partitioned_table AS p WHERE p.partrelid = partition_default.parent;
+END;
+COMMENT ON FUNCTION flakeid.partition_default(regclass) IS 'internal: the default partition of a table';
+
 CREATE FUNCTION flakeid.partition_gaps(parent regclass, first int8, past int8, OUT from_id int8, OUT to_id int8)
     RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -417,12 +423,10 @@ $$;
 COMMENT ON FUNCTION flakeid.partition_knock(regclass[]) IS 'internal: lets autovacuum leave tables, for a step that did not get its locks';
 
 -- What CREATE TABLE ... LIKE leaves out: from the parent, and storage parameters from the partition before.
-CREATE FUNCTION flakeid.partition_settings(partition regclass, parent regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+CREATE FUNCTION flakeid.partition_settings(partition regclass, parent regclass, sibling regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     statement text;
-    sibling regclass := (SELECT r.partition FROM flakeid.partition_ranges(parent) AS r JOIN pg_class AS c ON c.oid = r.partition
-        WHERE c.relkind = 'r' AND r.from_id IS NOT NULL ORDER BY r.from_id DESC LIMIT 1);
 BEGIN
     FOR statement IN
         SELECT format('ALTER TABLE %s ALTER %I SET STATISTICS %s', partition, a.attname, a.attstattarget)
@@ -461,7 +465,16 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_settings(regclass, regclass) IS 'internal: gives a partition that is to be attached what its siblings have';
+COMMENT ON FUNCTION flakeid.partition_settings(regclass, regclass, regclass) IS 'internal: gives a partition that is to be attached what its parent and its sibling have';
+
+CREATE FUNCTION flakeid.partition_sibling(parent regclass) RETURNS regclass LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT r.partition FROM flakeid.partition_ranges(parent) AS r JOIN pg_class AS c ON c.oid = r.partition
+        WHERE c.relkind = 'r' AND r.from_id IS NOT NULL ORDER BY r.from_id DESC LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_sibling(regclass) IS 'internal: the last partition of a table, whose storage parameters new ones get';
 
 CREATE FUNCTION flakeid.option_list(options text[], prefix text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -473,7 +486,7 @@ $$;
 COMMENT ON FUNCTION flakeid.option_list(text[], text) IS 'internal: storage parameters in SQL';
 
 -- A table of its own is made and attached, which disturbs nobody who uses the parent; CREATE TABLE ... PARTITION OF would lock it.
-CREATE FUNCTION flakeid.partition_statements(parent regclass, name name, from_id int8, to_id int8) RETURNS SETOF text
+CREATE FUNCTION flakeid.partition_statements(parent regclass, name name, from_id int8, to_id int8, sibling regclass) RETURNS SETOF text
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -485,12 +498,12 @@ BEGIN
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace LEFT JOIN pg_tablespace AS t ON t.oid = c.reltablespace
         WHERE c.oid = parent;
     RETURN NEXT format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s', partition, parent, space);
-    RETURN NEXT format('SELECT flakeid.partition_settings(%L, %L)', partition, parent);
+    RETURN NEXT format('SELECT flakeid.partition_settings(%L, %L, %L)', partition, parent, sibling);
     RETURN NEXT format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)', parent, partition,
         flakeid.bound_literal(from_id, type), flakeid.bound_literal(to_id, type));
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_statements(regclass, name, int8, int8) IS 'internal: the statements that make a partition';
+COMMENT ON FUNCTION flakeid.partition_statements(regclass, name, int8, int8, regclass) IS 'internal: the statements that make a partition';
 
 CREATE FUNCTION flakeid.partition_missing(parent regclass, OUT name text, OUT from_id int8, OUT to_id int8) RETURNS SETOF record
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -561,42 +574,54 @@ COMMENT ON FUNCTION flakeid.partition_unread(regclass, regclass, int8) IS 'inter
 
 -- The parts of a result: what was done (NULL: there was nothing to do), to which object, with how many rows, when it had its locks.
 
-CREATE FUNCTION flakeid.partition_add(parent regclass, first int8, past int8, wanted text,
+CREATE FUNCTION flakeid.partition_add(parent regclass, wanted jsonb,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     key name := (flakeid.partition_key(parent)).attname;
     type text := (flakeid.partition_key(parent)).type;
+    schema oid := (SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = parent);
     stray regclass;
+    sibling regclass;
     last int8;
+    w record;
     statement text;
 BEGIN
     locked := flakeid.partition_lock(ARRAY[parent], 'SHARE UPDATE EXCLUSIVE');
-    IF NOT EXISTS (SELECT FROM flakeid.partition_gaps(parent, first, past) AS g WHERE g.from_id = first AND g.to_id = past) THEN
-        RETURN;
-    END IF;
-    SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
-    IF stray IS NOT NULL THEN
-        -- The new partition begins after the last row that strayed, so that no more stray while those are moved. Whoever was sent to
-        -- the default partition before would fail after it: so nobody may be on his way.
-        locked := flakeid.partition_lock(ARRAY[parent, stray], 'ACCESS EXCLUSIVE');
-        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1',
-            key, stray, flakeid.between_bounds(key, type, first, past)) INTO last;
-        first := coalesce(last + 1, first);
-        IF first >= past THEN
-            RETURN;
+    stray := flakeid.partition_default(parent);
+    sibling := flakeid.partition_sibling(parent);
+    FOR w IN SELECT m.* FROM jsonb_to_recordset(wanted) AS m (name text, from_id int8, to_id int8)
+        WHERE NOT EXISTS (SELECT FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id < m.to_id AND r.to_id > m.from_id) ORDER BY m.from_id
+    LOOP
+        IF stray IS NOT NULL THEN
+            -- The new partition begins after the last row that strayed, so that no more stray while those are moved. Whoever was sent to
+            -- the default partition before would fail after it: so nobody may be on his way.
+            locked := flakeid.partition_lock(ARRAY[parent, stray], 'ACCESS EXCLUSIVE');
+            EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1',
+                key, stray, flakeid.between_bounds(key, type, w.from_id, w.to_id)) INTO last;
+            w.from_id := coalesce(last + 1, w.from_id);
+            CONTINUE WHEN w.from_id >= w.to_id;
         END IF;
-    END IF;
-    SELECT flakeid.free_name(c.relnamespace, wanted, '') INTO wanted FROM pg_class AS c WHERE c.oid = parent;
-    FOR statement IN SELECT * FROM flakeid.partition_statements(parent, wanted::name, first, past) LOOP
-        EXECUTE statement;
+        w.name := flakeid.free_name(schema, w.name, '');
+        FOR statement IN SELECT * FROM flakeid.partition_statements(parent, w.name::name, w.from_id, w.to_id, sibling) LOOP
+            EXECUTE statement;
+        END LOOP;
+        SELECT 'created', concat_ws(', ', object, c.oid::regclass) INTO action, object FROM pg_class AS c WHERE c.relnamespace = schema AND c.relname = w.name;
     END LOOP;
-    SELECT 'created', c.oid::regclass, c.oid INTO action, object, object_oid
-        FROM pg_class AS p JOIN pg_class AS c ON c.relnamespace = p.relnamespace AND c.relname = wanted WHERE p.oid = parent;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_add(regclass, int8, int8, text) IS 'internal: a step: makes the partition of a gap';
+COMMENT ON FUNCTION flakeid.partition_add(regclass, jsonb) IS 'internal: a step: makes the partitions of gaps';
+
+-- How many partitions one step makes. Where attaching locks other tables too, each has a transaction of its own.
+CREATE FUNCTION flakeid.partition_batch(parent regclass) RETURNS int4 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN flakeid.partition_default(parent) IS NULL AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.contype = 'f' AND parent IN (k.conrelid, k.confrelid))
+        THEN 16 ELSE 1 END;
+END
+$$;
+COMMENT ON FUNCTION flakeid.partition_batch(regclass) IS 'internal: how many partitions are made in a transaction';
 
 CREATE FUNCTION flakeid.triggers_off(tab regclass) RETURNS text[] LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -635,7 +660,7 @@ DECLARE
     restore text[];
 BEGIN
     p := flakeid.partition_declared(parent);
-    SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
+    stray := flakeid.partition_default(parent);
     IF stray IS NULL THEN
         RETURN;
     END IF;
@@ -664,7 +689,7 @@ BEGIN
         stray, flakeid.between_bounds(key, type, first, past), columns, hold);
     name := flakeid.free_name(schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent),
         flakeid.period_name(flakeid.time_of(first, p.layout), p.every));
-    FOR statement IN SELECT * FROM flakeid.partition_statements(parent, name::name, first, past) LOOP
+    FOR statement IN SELECT * FROM flakeid.partition_statements(parent, name::name, first, past, flakeid.partition_sibling(parent)) LOOP
         EXECUTE statement;
     END LOOP;
     SELECT 'moved', c.oid::regclass, c.oid INTO action, object, object_oid FROM pg_class AS c WHERE c.relnamespace = schema AND c.relname = name;
@@ -692,7 +717,7 @@ DECLARE
     l record;
 BEGIN
     p := flakeid.partition_declared(parent);
-    SELECT r.partition INTO stray FROM flakeid.partition_ranges(parent) AS r WHERE r.from_id IS NULL;
+    stray := flakeid.partition_default(parent);
     IF stray IS NOT NULL THEN
         SELECT * INTO l FROM flakeid.partition_limits(parent);
         EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I LIMIT 1', key, stray, flakeid.between_bounds(key, type, l.young, l.past)) INTO id;
@@ -711,7 +736,7 @@ DECLARE
     r record;
     key name := (flakeid.partition_key(parent)).attname;
     type text := (flakeid.partition_key(parent)).type;
-    stray regclass := (SELECT g.partition FROM flakeid.partition_ranges(parent) AS g WHERE g.from_id IS NULL);
+    stray regclass := flakeid.partition_default(parent);
     low int8;
     high int8;
     told text;
@@ -1531,9 +1556,11 @@ BEGIN
             COMMIT;
             CONTINUE;
         END IF;
-        FOR i IN SELECT * FROM jsonb_to_recordset(todo -> 'missing') AS m (name text, from_id int8, to_id int8) LOOP
-            CALL flakeid.partition_step(p, format('making partition %I of table %s', i.name, p),
-                format('flakeid.partition_add(%L, %s, %s, %L)', p, i.from_id, i.to_id, i.name), result);
+        FOR i IN SELECT jsonb_agg(m.v ORDER BY m.n) AS these, string_agg(quote_ident(m.v ->> 'name'), ', ' ORDER BY m.n) AS names
+            FROM jsonb_array_elements(todo -> 'missing') WITH ORDINALITY AS m (v, n) GROUP BY (m.n - 1) / flakeid.partition_batch(p) ORDER BY min(m.n)
+        LOOP
+            CALL flakeid.partition_step(p, format('making %s %s of table %s', CASE WHEN jsonb_array_length(i.these) > 1 THEN 'partitions' ELSE 'partition' END, i.names, p),
+                format('flakeid.partition_add(%L, %L)', p, i.these), result);
             told := told || (result ->> 'message');
             failed := coalesce(failed, CASE WHEN result ->> 'failed' IS NOT NULL THEN result END);
         END LOOP;
@@ -1596,13 +1623,13 @@ CREATE FUNCTION flakeid.partition_plan(parent regclass) RETURNS jsonb LANGUAGE p
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     todo jsonb := flakeid.partition_todo(parent);
-    way text := CASE WHEN NOT EXISTS (SELECT FROM flakeid.partition_ranges(parent) AS g WHERE g.from_id IS NULL) THEN ' CONCURRENTLY' END;
+    way text := CASE WHEN flakeid.partition_default(parent) IS NULL THEN ' CONCURRENTLY' END;
 BEGIN
     IF (todo ->> 'moves')::bool THEN
         RETURN jsonb_build_array(format('CALL flakeid.maintain(%L);', parent));
     END IF;
     RETURN (SELECT coalesce(jsonb_agg(s || ';'), '[]') FROM (
-        SELECT a FROM jsonb_to_recordset(todo -> 'missing') AS m (name text, from_id int8, to_id int8), flakeid.partition_statements(parent, m.name::name, m.from_id, m.to_id) AS a
+        SELECT a FROM jsonb_to_recordset(todo -> 'missing') AS m (name text, from_id int8, to_id int8), flakeid.partition_statements(parent, m.name::name, m.from_id, m.to_id, flakeid.partition_sibling(parent)) AS a
         UNION ALL SELECT unnest(ARRAY[format('ALTER TABLE %s DETACH PARTITION %s%s', parent, o.partition, CASE WHEN o.detaching THEN ' FINALIZE' ELSE way END),
             format('SELECT flakeid.partition_mark(%L, %L)', parent, o.partition)]) FROM jsonb_to_recordset(todo -> 'old') AS o (partition text, detaching bool)
         UNION ALL SELECT format('DROP TABLE %s', d.old) FROM jsonb_to_recordset(todo -> 'due') AS d (old text)) AS all_of_it (s));
@@ -1626,6 +1653,8 @@ DECLARE
     layout text;
     told text;
     readable regclass;
+    lowest int8;
+    highest int8;
 BEGIN
     FOR parent IN SELECT d.parent FROM flakeid.partition_declarations(NULL) AS d LOOP
         layout := NULL;
@@ -1637,17 +1666,20 @@ BEGIN
             SELECT d.layout, d.problem INTO layout, told FROM flakeid.partition_declared(parent) AS d;
             days_ahead := (SELECT extract(epoch FROM flakeid.bound_time(min(g.from_id), layout) - now()) / 86400
                 FROM flakeid.partition_gaps(parent, flakeid.lowest_id(now(), layout), 9223372036854775807) AS g);
+            lowest := flakeid.lowest_id('-infinity', layout);
+            highest := flakeid.highest_id('infinity', layout);
             readable := parent;
         EXCEPTION
             WHEN insufficient_privilege THEN NULL;
             WHEN OTHERS THEN told := SQLERRM;
         END;
         FOR partition, attached, from_time, to_time, rows, size IN
-            SELECT i.inhrelid::regclass, NOT i.inhdetachpending, flakeid.bound_time(g.from_id, layout), flakeid.bound_time(g.to_id, layout), s.rows, s.size
-            FROM pg_inherits AS i LEFT JOIN flakeid.partition_ranges(readable) AS g ON g.partition = i.inhrelid,
-                flakeid.partition_size(i.inhrelid) AS s WHERE i.inhparent = parent
-            UNION ALL SELECT d.old, false, NULL, NULL, s.rows, s.size
-            FROM flakeid.partition_detached(readable) AS d, flakeid.partition_size(d.old) AS s
+            SELECT s.tab, i.inhdetachpending IS NOT DISTINCT FROM false,
+                CASE WHEN g.from_id < lowest THEN '-infinity' WHEN g.from_id > highest THEN 'infinity' ELSE flakeid.time_of(g.from_id, layout) END,
+                CASE WHEN g.to_id < lowest THEN '-infinity' WHEN g.to_id > highest THEN 'infinity' ELSE flakeid.time_of(g.to_id, layout) END, s.rows, s.size
+            FROM flakeid.partition_sizes(ARRAY(SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = parent
+                    UNION ALL SELECT d.old::oid FROM flakeid.partition_detached(readable) AS d)) AS s
+                LEFT JOIN pg_inherits AS i ON i.inhrelid = s.tab AND i.inhparent = parent LEFT JOIN flakeid.partition_ranges(readable) AS g ON g.partition = s.tab
         LOOP
             RETURN NEXT;
         END LOOP;
@@ -1661,15 +1693,18 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_list() IS 'internal: rows of flakeid.partitions';
 
-CREATE FUNCTION flakeid.partition_size(tab oid, OUT rows int8, OUT size int8) LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION flakeid.partition_sizes(tables oid[], OUT tab regclass, OUT rows int8, OUT size int8) RETURNS SETOF record LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
-    SELECT sum(c.reltuples) FILTER (WHERE c.reltuples >= 0)::int8, (sum(c.relpages::int8 + coalesce(t.relpages, 0) + x.pages) * current_setting('block_size')::int8)::int8
-    FROM (SELECT tab AS oid WHERE (SELECT r.relkind FROM pg_class AS r WHERE r.oid = tab) <> 'p'
-            UNION ALL SELECT p.relid FROM pg_partition_tree(CASE WHEN (SELECT r.relkind FROM pg_class AS r WHERE r.oid = tab) = 'p' THEN tab END) AS p WHERE p.isleaf) AS leaf
-        JOIN pg_class AS c ON c.oid = leaf.oid LEFT JOIN pg_class AS t ON t.oid = c.reltoastrelid,
-        LATERAL (SELECT coalesce(sum(k.relpages), 0) AS pages FROM pg_index AS i JOIN pg_class AS k ON k.oid = i.indexrelid WHERE i.indrelid IN (c.oid, c.reltoastrelid)) AS x
+BEGIN
+    RETURN QUERY SELECT m.oid::regclass, (sum(k.reltuples) FILTER (WHERE k.oid = c.oid AND k.reltuples >= 0))::int8,
+            (coalesce(sum(k.relpages::int8 + coalesce(x.pages, 0)), 0) * current_setting('block_size')::int8)::int8
+        FROM pg_class AS m LEFT JOIN LATERAL (SELECT t.relid FROM pg_partition_tree(m.oid) AS t WHERE t.isleaf) AS p ON m.relkind = 'p'
+            LEFT JOIN pg_class AS c ON c.oid = CASE m.relkind WHEN 'p' THEN p.relid ELSE m.oid END LEFT JOIN pg_class AS k ON k.oid IN (c.oid, c.reltoastrelid)
+            LEFT JOIN (SELECT i.indrelid, sum(r.relpages) AS pages FROM pg_index AS i JOIN pg_class AS r ON r.oid = i.indexrelid GROUP BY 1) AS x ON x.indrelid = k.oid
+        WHERE m.oid = ANY (tables) GROUP BY m.oid;
+END
 $$;
-COMMENT ON FUNCTION flakeid.partition_size(oid) IS 'internal: rows and bytes by the catalogs, which waits for no lock';
+COMMENT ON FUNCTION flakeid.partition_sizes(oid[]) IS 'internal: rows and bytes of tables by the catalogs, which waits for no lock';
 
 CREATE VIEW flakeid.partitions AS SELECT * FROM flakeid.partition_list();
 COMMENT ON VIEW flakeid.partitions IS 'the partitions of tables that flakeid.partition() was told of';
