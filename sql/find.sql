@@ -158,6 +158,36 @@ BEGIN
     END LOOP;
 END $$;
 
+-- What is old begins a day after the epoch: serial numbers carry no time, and no range that begins with all that is old finds them.
+CREATE TABLE kept (id bigint PRIMARY KEY, made timestamptz);
+INSERT INTO kept SELECT n, now() FROM unnest(ARRAY[-5, 0, 1, 1000000, 2147483647, 300000000000]) AS n;
+INSERT INTO kept SELECT flake_make(at, 1, 0), at FROM unnest(ARRAY['2010-11-04 01:42:54.657Z', '2010-11-04 12:00Z', '2010-11-05 01:42:54.656Z', '2010-11-05 01:42:54.657Z', '2018-10-10Z']::timestamptz[]) AS at;
+DO $$
+DECLARE
+    r text;
+    has text;
+    found text;
+BEGIN
+    SET LOCAL timezone = 'UTC';
+    FOREACH r IN ARRAY ARRAY['(,2026-01-01 00:00)', '[-infinity,2026-01-01 00:00)', '(-infinity,infinity)', '[2000-01-01 00:00,2026-01-01 00:00)', '[2010-11-04 01:42:54.657,2026-01-01 00:00]',
+            '(2010-11-04 01:42:54.657,2026-01-01 00:00]', '[2010-11-04 01:42:54.658,2026-01-01 00:00)', '(,2010-11-05 01:42:54.657)', '[2010-11-04 01:42:54.657,2010-11-05 00:00)', '[2010-11-04 12:00,2010-11-04 12:00]', '(,)'] LOOP
+        FOREACH has IN ARRAY ARRAY['id <@ %L::tstzrange', '%L::tstzrange @> id', 'id <@ (SELECT %L::tstzrange)', 'flake_in_range(id, %L::tstzrange, ''snowflake'')', 'id <@ %L::tsrange', 'id <@ tstzmultirange(%L::tstzrange)',
+                'id <@ (SELECT tstzmultirange(%L::tstzrange))', 'id BETWEEN flake_range_floor(%L::tstzrange) AND flake_range_ceil(%1$L::tstzrange)'] LOOP
+            EXECUTE format('SELECT string_agg(id::text, '' '' ORDER BY id) FROM kept WHERE ' || has, r) INTO has;
+            has := coalesce(has, 'none');
+            found := coalesce(found, has);
+            ASSERT found = has, format('%s: %s, and %s', r, found, has);
+        END LOOP;
+        RAISE NOTICE '%: %', r, found;
+        found := NULL;
+    END LOOP;
+END $$;
+SELECT flake_in_range(5, '(,)', 'time:20:1ms node:10 sequence:12'), flake_in_range(5, '(,)', 'mastodon'), flake_in_range(5, '[1970-01-01Z,)', 'mastodon'), flake_in_range(5, '(,)', 'js53');
+-- A clean-up of what is old takes nothing of today.
+DELETE FROM kept WHERE id <@ tstzrange(NULL, now() - interval '90 days');
+SELECT count(*) FROM kept WHERE made > now() - interval '1 hour';
+DROP TABLE kept;
+
 -- readers with a layout serve in indexes and generated columns
 CREATE INDEX ON event (flake_timestamp(id, 'snowflake'));
 CREATE TABLE stamped (id flake PRIMARY KEY DEFAULT flake_next(),

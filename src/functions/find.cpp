@@ -99,6 +99,15 @@ int64_t tick_within_life(const Layout& layout, TimestampTz timestamp)
         0, std::min(last_tick_at_or_before(layout, us_since_1970(timestamp)), last));
 }
 
+// The first tick of ids that are taken for ones with a time, where a range begins with all that is
+// old: a day after the epoch. Below lie serial numbers and the like, which deleting what is old
+// must not find. A layout that ends within two days has no such room.
+int64_t first_tick_of_times(const Layout& layout)
+{
+    const int64_t tick = first_tick_at_or_after(layout, layout.epoch_us + us_per_day);
+    return tick <= static_cast<int64_t>(layout.max_tick) / 2 ? tick : 0;
+}
+
 // The ids whose tick begins in the range.
 IdRange ids_in_range(const Reader& reader, RangeType* range)
 {
@@ -112,17 +121,17 @@ IdRange ids_in_range(const Reader& reader, RangeType* range)
         return no_ids;
     }
     const auto max_tick = static_cast<int64_t>(layout.max_tick);
-    int64_t first = 0;
+    int64_t first = first_tick_of_times(layout);
     int64_t last = max_tick;
     const TimestampTz from = lower.infinite ? DT_NOBEGIN : DatumGetTimestampTz(lower.val);
     const TimestampTz to = upper.infinite ? DT_NOEND : DatumGetTimestampTz(upper.val);
     if (TIMESTAMP_IS_NOEND(from) || TIMESTAMP_IS_NOBEGIN(to)) {
         return no_ids;
     }
-    if (!TIMESTAMP_IS_NOBEGIN(from)) {
+    if (!TIMESTAMP_IS_NOBEGIN(from) && us_since_1970(from) > layout.epoch_us) {
         const int64_t us = us_since_1970(from);
-        first = std::max<int64_t>(0, lower.inclusive ? first_tick_at_or_after(layout, us)
-                                                     : last_tick_at_or_before(layout, us) + 1);
+        first = lower.inclusive ? first_tick_at_or_after(layout, us)
+                                : last_tick_at_or_before(layout, us) + 1;
     }
     if (!TIMESTAMP_IS_NOEND(to)) {
         const int64_t us = us_since_1970(to);
@@ -318,6 +327,7 @@ FLAKEID_FUNCTION(flakeid_in_multirange)
     TimestampTz moment;
     return BoolGetDatum(
         !outside_layout(reader.layout, raw) &&
+        PG_GETARG_INT64(0) >= ids_in_range(reader, moments_of(PG_GETARG_MULTIRANGE_P(1))).first &&
         tick_start_us(reader.layout, split(reader.layout, raw).tick, &us) &&
         to_timestamptz(us, &moment) &&
         multirange_contains_elem_internal(lookup_type_cache(TSTZRANGEOID, TYPECACHE_RANGE_INFO),

@@ -2,7 +2,6 @@
 
 extern "C" {
 #include "utils/date.h"
-#include "utils/multirangetypes.h"
 #include "utils/typcache.h"
 }
 
@@ -49,11 +48,14 @@ FLAKEID_FUNCTION(flakeid_moments)
     return RangeTypePGetDatum(moments_of(PG_GETARG_RANGE_P(0)));
 }
 
-// The range from the first moment of a multirange to its last.
+RangeType* flakeid::moments_of(const MultirangeType* ranges)
+{
+    TypeCacheEntry* type = range_info(TSTZRANGEOID);
+    return ranges->rangeCount == 0 ? make_empty_range(type)
+                                   : multirange_get_union_range(type, ranges);
+}
+
 FLAKEID_FUNCTION(flakeid_multirange_moments)
 {
-    const MultirangeType* ranges = PG_GETARG_MULTIRANGE_P(0);
-    TypeCacheEntry* type = range_info(TSTZRANGEOID);
-    return RangeTypePGetDatum(ranges->rangeCount == 0 ? make_empty_range(type)
-                                                      : multirange_get_union_range(type, ranges));
+    return RangeTypePGetDatum(moments_of(PG_GETARG_MULTIRANGE_P(0)));
 }

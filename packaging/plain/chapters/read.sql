@@ -269,7 +269,8 @@ CREATE FUNCTION flakeid_plain.flake_ceil(ts timestamptz, layout text) RETURNS bi
     SELECT flakeid_plain.bound_in(flakeid_plain.layout_of(layout), ts, true)
 $$;
 
--- Lowest and highest id whose tick begins in the range; the lowest is above the highest where there is none.
+-- Lowest and highest id whose tick begins in the range; the lowest is above the highest where there is none. A range that begins with all
+-- that is old leaves out the first day of the layout, where serial numbers and the like lie, as the extension does.
 CREATE FUNCTION flakeid_plain.range_in(l flakeid_plain.layout, during tstzrange, OUT lowest bigint, OUT highest bigint)
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -277,15 +278,18 @@ DECLARE
     to_ts timestamptz := coalesce(upper(during), 'infinity');
     us bigint;
     tick bigint;
-    first bigint := 0;
+    first bigint := ceil(86400e6 / l.tick_us);
     last bigint := l.max_tick;
 BEGIN
     PERFORM flakeid_plain.require_time_order(l);
     IF NOT isempty(during) AND from_ts <> 'infinity' AND to_ts <> '-infinity' THEN
-        IF from_ts <> '-infinity' THEN
-            us := flakeid_plain.us(from_ts);
+        IF first > l.max_tick / 2 THEN
+            first := 0;
+        END IF;
+        us := CASE WHEN from_ts <> '-infinity' THEN flakeid_plain.us(from_ts) END;
+        IF us > l.epoch_us THEN
             tick := greatest(-1, least(flakeid_plain.tick_of(l, us), l.max_tick));
-            first := greatest(0, tick + CASE WHEN lower_inc(during) AND flakeid_plain.tick_start(l, tick) >= us THEN 0 ELSE 1 END);
+            first := tick + CASE WHEN lower_inc(during) AND flakeid_plain.tick_start(l, tick) >= us THEN 0 ELSE 1 END;
         END IF;
         IF to_ts <> 'infinity' THEN
             us := flakeid_plain.us(to_ts);
