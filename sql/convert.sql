@@ -488,6 +488,14 @@ CALL flakeid.convert('first');
 INSERT INTO first DEFAULT VALUES RETURNING id > 1000;
 CALL flakeid.convert_undo('first');
 SELECT * FROM first ORDER BY id;
+-- A row without a key stays without one
+CREATE TABLE partly (id uuid UNIQUE, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
+INSERT INTO partly VALUES (gen_random_uuid()), (NULL);
+CALL flakeid.convert('partly', 'id', also => '{}');
+CALL flakeid.convert_undo('partly', 'id');
+CALL flakeid.convert('partly', 'id', created_at => 'at', also => '{}');
+SELECT count(*), count(id) AS with_id, count(*) FILTER (WHERE id <@ tstzrange('2025-03-03 12:00Z', '2025-03-03 12:01Z')) AS of_its_time FROM partly;
+DROP TABLE partly;
 -- Partitioning waits for a conversion, old rows do not get a node that is in use
 CREATE TABLE posts (id bigserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
 INSERT INTO posts DEFAULT VALUES;

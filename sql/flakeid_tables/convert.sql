@@ -2,25 +2,15 @@
 -- Moving tables in: the procedures
 -- -------------------------------------------------------------------------------------------------
 
--- The highest node of the layout that no other table of this database had for its old rows, and that is not this server's now.
-CREATE FUNCTION flakeid.convert_node() RETURNS int4
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    nodes int4 := (flakeid.convert_layout()).nodes;
-    candidate int4;
-    used int4[];
-BEGIN
-    SELECT array_agg((m.memory ->> 'node')::int4) INTO used
-    FROM pg_description AS d, flakeid.convert_memory(d.description) AS m (memory)
-    WHERE d.classoid IN ('pg_trigger'::regclass, 'pg_proc'::regclass) AND d.objsubid = 0 AND m.memory ->> 'node' ~ '^\d{1,9}$';
-    candidate := nodes - 1;
-    WHILE candidate >= 0 AND (candidate = ANY (used) OR flakeid.convert_has_node(candidate)) LOOP
-        candidate := candidate - 1;
-    END LOOP;
-    RETURN nullif(candidate, -1);
-END
+-- A node of the layout that no table has for its old rows: not of this server, nor of the one that this database was dumped from.
+CREATE FUNCTION flakeid.convert_node(root oid, wanted int4, take bool) RETURNS int4
+    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT flakeid.old_row_node(root, wanted, ARRAY(
+        SELECT (m.memory ->> 'node')::int4
+        FROM pg_description AS d, flakeid.convert_memory(d.description) AS m (memory)
+        WHERE d.classoid IN ('pg_trigger'::regclass, 'pg_proc'::regclass) AND d.objsubid = 0 AND m.memory ->> 'node' ~ '^\d{1,9}$'), take)
 $$;
-COMMENT ON FUNCTION flakeid.convert_node() IS 'internal: a node for ids of old rows';
+COMMENT ON FUNCTION flakeid.convert_node(oid, int4, bool) IS 'internal: a node for ids of old rows, which the table takes; null: none is left';
 
 CREATE FUNCTION flakeid.convert_has_node(node int4) RETURNS bool
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -48,7 +38,7 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_refuse(oid, text, text) IS 'internal: an error';
 
 -- What a conversion is to do, before it has begun.
-CREATE FUNCTION flakeid.convert_intent(root oid, root_att int2, created_at name, asked text, also jsonb, undo bool) RETURNS jsonb
+CREATE FUNCTION flakeid.convert_intent(root oid, root_att int2, created_at name, asked text, node int4, also jsonb, undo bool) RETURNS jsonb
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     a record;
@@ -62,7 +52,7 @@ BEGIN
                 WHEN a.typ = 'uuid'::regtype OR created_at IS NOT NULL THEN 'made' ELSE 'kept' END;
     memory := jsonb_build_object('table', root::regclass::text, 'oid', root::int8, 'column', a.attname, 'from', a.typ::text, 'way', way,
         'type', CASE way WHEN 'undo' THEN 'bigint' WHEN 'back' THEN was ->> 'from' ELSE flakeid.convert_type(asked)::text END,
-        'also', coalesce(CASE WHEN undo THEN was -> 'also' END, also), 'created_at', created_at, 'was', CASE WHEN undo THEN was END);
+        'also', coalesce(CASE WHEN undo THEN was -> 'also' END, also), 'created_at', created_at, 'wanted', node, 'was', CASE WHEN undo THEN was END);
     IF way IN ('made', 'back') THEN
         memory := memory || jsonb_build_object('finds', format('%s.%I', a.nsp::regnamespace, 'flakeid_find_' || root),
             'map', coalesce(CASE WHEN undo THEN was ->> 'map' END, format('%s.%I', a.nsp::regnamespace, flakeid.free_name(a.nsp, format('%s_%s', a.relname, a.attname), '_map'))),
@@ -74,7 +64,7 @@ BEGIN
     RETURN flakeid.convert_present(memory);
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_intent(oid, int2, name, text, jsonb, bool) IS 'internal: which way a conversion goes, and what it must remember';
+COMMENT ON FUNCTION flakeid.convert_intent(oid, int2, name, text, int4, jsonb, bool) IS 'internal: which way a conversion goes, and what it must remember';
 
 -- What a step has done is told, and how long its lock lasted, once it is committed: by the step after it.
 CREATE FUNCTION flakeid.convert_tell(tab regclass, state jsonb) RETURNS jsonb
@@ -166,7 +156,7 @@ BEGIN
             RAISE NOTICE '%: is not converted', tab;
             RETURN NULL;
         END IF;
-        memory := flakeid.convert_intent(root, root_att, created_at, type, also, undo);
+        memory := flakeid.convert_intent(root, root_att, created_at, type, node, also, undo);
     END IF;
     way := memory ->> 'way';
     places := flakeid.convert_places(root, root_att, memory);
@@ -241,12 +231,9 @@ BEGIN
         IF replaces AND NOT state ? 'swapped' THEN
             IF NOT started THEN
                 IF way = 'made' AND created_at IS NOT NULL THEN
-                    IF flakeid.convert_has_node(node) THEN
-                        PERFORM flakeid.convert_refuse(root, format('This server makes ids with node %s.', node), NULL);
-                    END IF;
-                    node := coalesce(node, flakeid.convert_node());
+                    node := flakeid.convert_node(root, node, true);
                     IF node IS NULL THEN
-                        PERFORM flakeid.convert_refuse(root, 'No node is left for ids of old rows.', NULL);
+                        RETURN state; -- another conversion took it meanwhile
                     END IF;
                     EXECUTE format('SELECT %1$s.flake_make(now(), $1, 0) - %1$s.flake_floor(now())', flakeid.convert_home()) INTO base USING node;
                     memory := memory || jsonb_build_object('node', node, 'node_base', base);
@@ -506,7 +493,7 @@ CREATE FUNCTION flakeid.convert_plan_of(tab regclass, col name, created_at name,
 DECLARE
     root oid := tab;
     root_att int2 := flakeid.convert_column(tab, col);
-    memory jsonb := flakeid.convert_intent(root, root_att, created_at, type, also, false);
+    memory jsonb := flakeid.convert_intent(root, root_att, created_at, type, NULL, also, false);
     places flakeid.convert_place[] := flakeid.convert_places(root, root_att, memory);
     swap record;
     x record;

@@ -373,7 +373,17 @@ BEGIN
             RETURN;
         END IF;
         l := flakeid.convert_layout();
-        RETURN QUERY SELECT 'The layout has no node, so ids of old rows could be those of new ones.', NULL WHERE l.nodes < 2;
+        IF l.nodes < 2 THEN
+            RETURN QUERY SELECT 'The layout has no node, so ids of old rows could be those of new ones.', NULL;
+        ELSIF memory ? 'wanted' THEN
+            IF flakeid.convert_node(root, (memory ->> 'wanted')::int4, false) IS NULL THEN
+                RETURN QUERY SELECT format('Node %s is no node of the layout, or old rows of another table have it.', memory ->> 'wanted'), NULL;
+            ELSIF flakeid.convert_has_node((memory ->> 'wanted')::int4) THEN
+                RETURN QUERY SELECT format('This server makes ids with node %s.', memory ->> 'wanted'), NULL;
+            END IF;
+        ELSE
+            RETURN QUERY SELECT 'No node is left for ids of old rows.', 'Name one that no server ever had, as in node => 1000.' WHERE flakeid.convert_node(root, NULL, false) IS NULL;
+        END IF;
         EXECUTE format('SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I > clock_timestamp()) AS ahead,
                               count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s', created_at, root::regclass)
         INTO r USING l.epoch;

@@ -223,6 +223,7 @@ BEGIN
         END IF;
     END IF;
     IF way = 'back' THEN
+        statements := statements || CASE WHEN was ? 'node' THEN ARRAY[format('SELECT flakeid.release_old_row_node(%L, %L)', root::regclass, was ->> 'node')] ELSE '{}' END;
         statements := statements || CASE WHEN memory ? 'map' THEN ARRAY[format('DROP TABLE %s', memory ->> 'map')] ELSE '{}' END;
     END IF;
     IF forth AND NOT EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = root AND t.tgname = flakeid.convert_name('was', key.col)) THEN
@@ -357,7 +358,7 @@ BEGIN
             CASE WHEN memory #> '{was,kept}' IS NOT NULL THEN format(' AND t.%I > %s', key.col, memory #>> '{was,kept}') END);
         RETURN;
     ELSIF memory ->> 'created_at' IS NULL THEN
-        EXECUTE format('INSERT INTO %1$s SELECT s.id, %4$s.flake_next() FROM (SELECT t.%2$I AS id FROM %3$s AS t WHERE t.%5$I IS NULL ORDER BY t.%2$I) AS s ON CONFLICT DO NOTHING',
+        EXECUTE format('INSERT INTO %1$s SELECT s.id, %4$s.flake_next() FROM (SELECT t.%2$I AS id FROM %3$s AS t WHERE t.%5$I IS NULL AND t.%2$I IS NOT NULL ORDER BY t.%2$I) AS s ON CONFLICT DO NOTHING',
             memory ->> 'map', key.col, root::regclass, home, key.new_col);
         RETURN;
     END IF;
@@ -368,7 +369,7 @@ BEGIN
             SELECT w.id, w.word / $1 * $2 + $3 + w.word %% $1 * $4
             FROM (SELECT s.id, s.n + max(s.tick * $1 - s.n) OVER (ORDER BY s.n) AS word
                   FROM (SELECT t.%2$I AS id, %3$s.flake_floor(t.%4$I::timestamptz) / $2 AS tick, row_number() OVER (ORDER BY t.%4$I, t.%2$I) AS n
-                        FROM %5$s AS t WHERE t.%6$I IS NULL) AS s) AS w
+                        FROM %5$s AS t WHERE t.%6$I IS NULL AND t.%2$I IS NOT NULL) AS s) AS w
             ON CONFLICT DO NOTHING
             RETURNING new_id)
         SELECT count(*) FILTER (WHERE new_id > %3$s.flake_floor(clock_timestamp())) FROM made',
@@ -534,6 +535,8 @@ CREATE FUNCTION flakeid.convert_drop(root oid, root_att int2, places flakeid.con
         SELECT format('ALTER TABLE %s DROP COLUMN %I', a.attrelid::regclass, a.attname)
         FROM pg_attribute AS a WHERE starts_with(a.attname::text, 'flakeid_new_') AND NOT a.attisdropped
           AND a.attrelid IN (SELECT f.rel FROM flakeid.convert_fills(root, root_att) AS f UNION SELECT p.rel FROM unnest(places) AS p WHERE p.replaced)
+        UNION ALL
+        SELECT format('SELECT flakeid.release_old_row_node(%L, %L)', root::regclass, memory ->> 'node') WHERE memory ? 'node'
         UNION ALL
         SELECT format('DROP TABLE %s', m.map) FROM (SELECT to_regclass(memory ->> 'map') AS map) AS m WHERE m.map IS NOT NULL) AS x
 $$;

@@ -10,3 +10,14 @@ CREATE FUNCTION flakeid.as_owner(tab regclass, statement text) RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_as_owner' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION flakeid.as_owner(regclass, text) IS
     'internal: runs a statement with the rights of a table''s owner and no others, for who has them; returns the first column of its first row';
+
+-- Ids of old rows
+
+CREATE FUNCTION flakeid.old_row_node(tab regclass, wanted int4, besides int4[], take bool) RETURNS int4
+    AS 'MODULE_PATHNAME', 'flakeid_old_row_node' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.old_row_node(regclass, int4, int4[], bool) IS
+    'internal: a node for ids of old rows that no other table of the server has; null: none is left';
+
+CREATE FUNCTION flakeid.release_old_row_node(tab regclass, node int4) RETURNS void
+    AS 'MODULE_PATHNAME', 'flakeid_release_old_row_node' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION flakeid.release_old_row_node(regclass, int4) IS 'internal: gives back a node that a table took';

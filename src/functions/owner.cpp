@@ -1,6 +1,6 @@
 // Runs a statement as the owner of a table, as VACUUM and REINDEX run what belongs to one: code of
 // the owner that it calls gets no rights of the caller's and cannot take them.
-#include "server/postgres.hpp"
+#include "functions/owner.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -8,6 +8,23 @@ extern "C" {
 #include "executor/spi.h"
 #include "nodes/parsenodes.h"
 }
+
+namespace flakeid {
+
+Oid owner_of(Oid table)
+{
+    HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+    if (!HeapTupleIsValid(row)) {
+        ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table %u does not exist", table));
+    }
+    const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(row))->relowner;
+    ReleaseSysCache(row);
+    return owner;
+}
+
+} // namespace flakeid
+
+using namespace flakeid;
 
 namespace {
 
@@ -26,17 +43,6 @@ void make_constraints_immediate()
     statement->constraints = NIL; // all
     statement->deferred = false;
     AfterTriggerSetState(statement);
-}
-
-Oid owner_of(Oid table)
-{
-    HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-    if (!HeapTupleIsValid(row)) {
-        ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table %u does not exist", table));
-    }
-    const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(row))->relowner;
-    ReleaseSysCache(row);
-    return owner;
 }
 
 // Runs a statement; returns the first column of its first row, allocated in `result_memory`, or

@@ -33,6 +33,7 @@ char* layout_string;
 int max_ahead_ms;
 int when_ahead;
 int max_leap_s;
+char* old_row_nodes; // of this database; nobody reads it here
 
 EarlyValue early_layout = {"flakeid.layout", false, nullptr, false};
 
@@ -191,6 +192,11 @@ void settings_init()
                             "As CACHE of a sequence; 1 keeps ids rising across sessions.",
                             &settings.cache, default_cache, 1, max_cache, PGC_SUSET, guc_flags(),
                             nullptr, assign_cache, nullptr);
+    DefineCustomStringVariable(
+        "flakeid.old_row_nodes", "Nodes that old rows of this database have, with their tables.",
+        "flakeid.convert() and flakeid.convert_undo() keep it, with ALTER "
+        "DATABASE.",
+        &old_row_nodes, "", PGC_SUSET, guc_flags(), nullptr, nullptr, nullptr);
 }
 
 } // namespace flakeid

@@ -30,6 +30,9 @@ constexpr int64_t most_max_ahead_us = 24 * 60 * 60 * us_per_s;
 
 extern Settings settings;
 
+// The setting of a database in which nodes stand that its old rows have (functions/old_rows.cpp).
+constexpr char old_row_nodes_name[] = "flakeid.old_row_nodes";
+
 // Has all that was decoded from settings decoded anew.
 inline void settings_changed()
 {

@@ -22,3 +22,26 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid_plain.as_owner(regclass, text) IS 'internal: runs a statement, in a session of the owner of a table; returns the first column of its first row';
+
+-- What the extension asks the whole server: here other databases, and conversions that begin at the same moment, are not seen.
+CREATE FUNCTION flakeid_plain.old_row_node(tab regclass, wanted int4, besides int4[], take bool) RETURNS int4
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    highest int4 := (flakeid_plain.convert_layout()).nodes - 1;
+    candidate int4 := coalesce(wanted, highest);
+BEGIN
+    WHILE candidate >= 0 AND (candidate = ANY (besides) OR flakeid_plain.convert_has_node(candidate)) LOOP
+        candidate := CASE WHEN wanted IS NULL THEN candidate ELSE 0 END - 1;
+    END LOOP;
+    RETURN CASE WHEN candidate BETWEEN 0 AND highest THEN candidate END;
+END
+$$;
+COMMENT ON FUNCTION flakeid_plain.old_row_node(regclass, int4, int4[], bool) IS 'internal: a node for ids of old rows; null: none is left';
+
+CREATE FUNCTION flakeid_plain.release_old_row_node(tab regclass, node int4) RETURNS void
+    LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- What a table has stands in its own comments.
+END
+$$;
+COMMENT ON FUNCTION flakeid_plain.release_old_row_node(regclass, int4) IS 'internal: nothing is kept of a node that a table took';

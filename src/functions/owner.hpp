@@ -1,0 +1,11 @@
+// Whose a table is.
+#pragma once
+
+#include "server/postgres.hpp"
+
+namespace flakeid {
+
+// An error where there is no such table.
+Oid owner_of(Oid table);
+
+} // namespace flakeid
