@@ -44,7 +44,7 @@ DATA_built = $(SQL_SCRIPTS)
 DATA = $(filter-out $(SQL_SCRIPTS),$(wildcard sql/flakeid*--*.sql))
 
 REGRESS = install type sealed public_ids differences plans generate read guess find find_days text cipher status settings errors \
-	layouts vectors settled leases owner partition retention convert
+	layouts vectors settled leases owner partition retention zones convert
 # Some of their texts are not ASCII, and a server that was made where no locale is set has SQL_ASCII.
 ENCODING = UTF8
 

@@ -52,7 +52,7 @@ $$;
 COMMENT ON FUNCTION flakeid.partition_declarations(regclass) IS 'internal: the declared tables, or one; said is NULL where it is not the owner who wrote';
 
 CREATE FUNCTION flakeid.partition_declared(parent regclass, OUT every interval, OUT ahead int4, OUT keep interval, OUT layout text, OUT drop_old bool,
-        OUT problem text) LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+        OUT time_zone text, OUT problem text) LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     said jsonb;
@@ -69,8 +69,9 @@ BEGIN
         keep := said ->> 'keep';
         layout := coalesce(said ->> 'layout', '');
         drop_old := coalesce((said ->> 'drop_old')::bool, false);
+        time_zone := coalesce(said ->> 'time_zone', 'UTC');
         problem := said ->> 'problem';
-        PERFORM flakeid.partition_check(every, ahead, keep), flakeid.lowest_id(now(), layout);
+        PERFORM flakeid.partition_check(every, ahead, keep, said ->> 'time_zone'), flakeid.lowest_id(now(), layout);
     EXCEPTION WHEN OTHERS THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('the declaration of table %s cannot be read', parent),
             DETAIL = CASE WHEN said IS NULL THEN 'The comment on trigger flakeid_partitions holds none.' ELSE SQLERRM END,
@@ -116,44 +117,103 @@ BEGIN
     p := flakeid.partition_declared(parent);
     floor := greatest(flakeid.lowest_id(flakeid.time_of(flakeid.lowest_id('-infinity', p.layout), p.layout) + interval '1 day', p.layout),
         flakeid.convert_kept(parent, (flakeid.partition_key(parent)).attnum) + 1);
-    young := greatest(floor, flakeid.lowest_id(flakeid.period_start(flakeid.partition_horizon(p.keep), p.every), p.layout));
-    past := flakeid.lowest_id(flakeid.period_start(flakeid.time_of(flakeid.highest_id('infinity', p.layout), p.layout), p.every), p.layout);
+    young := greatest(floor, flakeid.lowest_id(flakeid.period_start(flakeid.partition_horizon(p.keep, p.time_zone), p.every, p.time_zone), p.layout));
+    past := flakeid.lowest_id(flakeid.period_start(flakeid.time_of(flakeid.highest_id('infinity', p.layout), p.layout), p.every, p.time_zone), p.layout);
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_limits(regclass) IS 'internal: which numbers are taken for ids with a time';
 
-CREATE FUNCTION flakeid.partition_horizon(keep interval) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+CREATE FUNCTION flakeid.partition_horizon(keep interval, zone text) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN (now() AT TIME ZONE 'UTC' - keep) AT TIME ZONE 'UTC';
+    RETURN (now() AT TIME ZONE zone - keep) AT TIME ZONE zone;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_horizon(interval) IS 'internal: what ends before this moment is not kept';
+COMMENT ON FUNCTION flakeid.partition_horizon(interval, text) IS 'internal: what ends before this moment is not kept';
 
--- Periods. They begin at midnight UTC, months at the first, weeks on Monday.
+-- Periods. They begin at midnight of a zone, months at the first, weeks on Monday: at the first moment that has that date or a later one, since
+-- a zone may lack midnight, have it twice, or lack the whole day, whose period is empty then.
 
-CREATE FUNCTION flakeid.period_start(at timestamptz, every interval) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+CREATE FUNCTION flakeid.date_start(day date, zone text) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    midnight timestamptz := day::timestamp AT TIME ZONE zone;
+    low timestamptz := midnight - interval '26 hours';
+    high timestamptz := midnight + interval '26 hours';
+    middle timestamptz;
+BEGIN
+    IF (low AT TIME ZONE zone) + interval '52 hours' = high AT TIME ZONE zone THEN
+        RETURN midnight;
+    END IF;
+    -- The clock is moved in these hours. The first quarter of an hour that ends with the date, and in it the moment
+    SELECT min(t) INTO high FROM generate_series(date_bin('15 min', low, '2000-01-01 00:00Z'), high, interval '15 min') AS t WHERE (t AT TIME ZONE zone)::date >= day;
+    low := high - interval '15 min';
+    WHILE high - low > interval '1 us' LOOP
+        middle := low + (high - low) / 2;
+        IF (middle AT TIME ZONE zone)::date >= day THEN
+            high := middle;
+        ELSE
+            low := middle;
+        END IF;
+    END LOOP;
+    RETURN high;
+END
+$$;
+COMMENT ON FUNCTION flakeid.date_start(date, text) IS 'internal: the first moment that has that date in a zone, or a later date';
+
+CREATE FUNCTION flakeid.period_date(day date, every interval) RETURNS date LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     months int4 := extract(year FROM every) * 12 + extract(month FROM every);
-    month int4 := extract(year FROM at AT TIME ZONE 'UTC') * 12 + extract(month FROM at AT TIME ZONE 'UTC') - 1;
+    month int4 := extract(year FROM day) * 12 + extract(month FROM day) - 1;
 BEGIN
     IF months > 0 THEN
         month := month - month % months;
-        RETURN make_timestamptz(month / 12, month % 12 + 1, 1, 0, 0, 0, 'UTC');
+        RETURN make_date(month / 12, month % 12 + 1, 1);
     END IF;
-    RETURN date_bin(every, at, timestamptz '0001-01-01 00:00Z');
+    RETURN day - (day - date '0001-01-01') % extract(day FROM every)::int4;
 END
 $$;
-COMMENT ON FUNCTION flakeid.period_start(timestamptz, interval) IS 'internal: start of the period that holds that moment';
+COMMENT ON FUNCTION flakeid.period_date(date, interval) IS 'internal: the first date of the period that holds a date';
 
-CREATE FUNCTION flakeid.period_end(at timestamptz, every interval) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+CREATE FUNCTION flakeid.period_start(at timestamptz, every interval, zone text) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    day date;
+    next date;
 BEGIN
-    RETURN (flakeid.period_start(at, every) AT TIME ZONE 'UTC' + every) AT TIME ZONE 'UTC';
+    IF zone = 'UTC' AND extract(year FROM every) * 12 + extract(month FROM every) = 0 THEN
+        RETURN date_bin(every, at, timestamptz '0001-01-01 00:00Z');
+    END IF;
+    next := flakeid.period_date((at AT TIME ZONE zone)::date, every);
+    LOOP
+        day := next;
+        next := day + every;
+        EXIT WHEN flakeid.date_start(next, zone) > at;
+    END LOOP;
+    RETURN flakeid.date_start(day, zone);
 END
 $$;
-COMMENT ON FUNCTION flakeid.period_end(timestamptz, interval) IS 'internal: end of the period that holds that moment';
+COMMENT ON FUNCTION flakeid.period_start(timestamptz, interval, text) IS 'internal: start of the period that holds that moment';
+
+CREATE FUNCTION flakeid.period_end(at timestamptz, every interval, zone text) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    begins timestamptz := flakeid.period_start(at, every, zone);
+    day date;
+BEGIN
+    IF zone = 'UTC' THEN
+        RETURN (begins AT TIME ZONE 'UTC' + every) AT TIME ZONE 'UTC';
+    END IF;
+    day := flakeid.period_date((begins AT TIME ZONE zone)::date, every);
+    LOOP
+        day := day + every;
+        EXIT WHEN flakeid.date_start(day, zone) > begins;
+    END LOOP;
+    RETURN flakeid.date_start(day, zone);
+END
+$$;
+COMMENT ON FUNCTION flakeid.period_end(timestamptz, interval, text) IS 'internal: end of the period that holds that moment';
 
 -- Names, keys, bounds
 
@@ -179,19 +239,19 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.free_name(oid, text, text) IS 'internal: a name for a relation of that schema, that no other has';
 
-CREATE FUNCTION flakeid.period_name(at timestamptz, every interval) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+CREATE FUNCTION flakeid.period_name(at timestamptz, every interval, zone text) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     months int4 := extract(year FROM every) * 12 + extract(month FROM every);
 BEGIN
-    RETURN '_' || to_char(at AT TIME ZONE 'UTC', CASE
+    RETURN '_' || to_char(at AT TIME ZONE zone, CASE
         WHEN months > 0 AND months % 12 = 0 THEN 'YYYY'
         WHEN months > 0 THEN 'YYYY_MM'
         WHEN extract(epoch FROM every) % 86400 = 0 THEN 'YYYY_MM_DD'
         ELSE 'YYYY_MM_DD_HH24' END);
 END
 $$;
-COMMENT ON FUNCTION flakeid.period_name(timestamptz, interval) IS 'internal: the end of the name of the partition that begins then';
+COMMENT ON FUNCTION flakeid.period_name(timestamptz, interval, text) IS 'internal: the end of the name of the partition that begins then';
 
 CREATE FUNCTION flakeid.partition_key(parent regclass, OUT attnum int2, OUT attname name, OUT type text) LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -517,18 +577,19 @@ DECLARE
     ends timestamptz;
 BEGIN
     p := flakeid.partition_declared(parent);
-    starts := flakeid.period_start(now(), p.every);
+    starts := flakeid.period_start(now(), p.every, p.time_zone);
     ends := starts;
     FOR i IN 0 .. p.ahead LOOP
-        ends := flakeid.period_end(ends, p.every);
+        ends := flakeid.period_end(ends, p.every, p.time_zone);
     END LOOP;
-    -- One look at all bounds; only what is missing is divided by periods.
+    -- One look at all bounds; only what is missing is divided by periods. A partition begins at the bound before it, even if the rules of the
+    -- zone have changed since, and is of the period that most of its first day belongs to.
     FOR r IN SELECT * FROM flakeid.partition_gaps(parent, flakeid.lowest_id(starts, p.layout), flakeid.lowest_id(ends, p.layout)) LOOP
         from_id := r.from_id;
         WHILE from_id < r.to_id LOOP
-            starts := flakeid.period_start(flakeid.time_of(from_id, p.layout), p.every);
-            to_id := least(r.to_id, flakeid.lowest_id(flakeid.period_end(starts, p.every), p.layout));
-            name := flakeid.free_name(schema, base, flakeid.period_name(starts, p.every));
+            starts := flakeid.period_start(flakeid.time_of(from_id, p.layout) + CASE p.time_zone WHEN 'UTC' THEN interval '0' ELSE interval '12 hours' END, p.every, p.time_zone);
+            to_id := least(r.to_id, flakeid.lowest_id(flakeid.period_end(starts, p.every, p.time_zone), p.layout));
+            name := flakeid.free_name(schema, base, flakeid.period_name(starts, p.every, p.time_zone));
             RETURN NEXT;
             from_id := to_id;
         END LOOP;
@@ -547,7 +608,7 @@ DECLARE
 BEGIN
     p := flakeid.partition_declared(parent);
     FOR r IN SELECT g.* FROM flakeid.partition_ranges(parent) AS g
-        WHERE g.detaching OR g.to_id <= flakeid.lowest_id(flakeid.partition_horizon(p.keep), p.layout) ORDER BY g.to_id
+        WHERE g.detaching OR g.to_id <= flakeid.lowest_id(flakeid.partition_horizon(p.keep, p.time_zone), p.layout) ORDER BY g.to_id
     LOOP
         partition := r.partition;
         detaching := r.detaching;
@@ -670,8 +731,8 @@ BEGIN
         RETURN;
     END IF;
     SELECT greatest(g.from_id, (flakeid.partition_limits(parent)).young), g.to_id INTO first, past FROM flakeid.partition_gaps(parent,
-            flakeid.lowest_id(flakeid.period_start(flakeid.time_of(first, p.layout), p.every), p.layout),
-            flakeid.lowest_id(flakeid.period_end(flakeid.time_of(first, p.layout), p.every), p.layout)) AS g
+            flakeid.lowest_id(flakeid.period_start(flakeid.time_of(first, p.layout), p.every, p.time_zone), p.layout),
+            flakeid.lowest_id(flakeid.period_end(flakeid.time_of(first, p.layout), p.every, p.time_zone), p.layout)) AS g
         WHERE first >= g.from_id AND first < g.to_id;
     EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I OFFSET $1 LIMIT 1',
         key, stray, flakeid.between_bounds(key, type, first, past)) INTO next_batch USING batch;
@@ -688,7 +749,7 @@ BEGIN
     EXECUTE format('WITH gone AS (DELETE FROM ONLY %s WHERE %s RETURNING %s) INSERT INTO %s (%3$s) SELECT %3$s FROM gone',
         stray, flakeid.between_bounds(key, type, first, past), columns, hold);
     name := flakeid.free_name(schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent),
-        flakeid.period_name(flakeid.time_of(first, p.layout), p.every));
+        flakeid.period_name(flakeid.time_of(first, p.layout), p.every, p.time_zone));
     FOR statement IN SELECT * FROM flakeid.partition_statements(parent, name::name, first, past, flakeid.partition_sibling(parent)) LOOP
         EXECUTE statement;
     END LOOP;
@@ -795,7 +856,7 @@ BEGIN
         RETURN;
     END IF;
     -- the rule of partition_old(), of which something may have changed meanwhile
-    IF NOT half AND ((SELECT g.to_id <= flakeid.lowest_id(flakeid.partition_horizon(p.keep), p.layout) FROM flakeid.partition_ranges(parent) AS g WHERE g.partition = old) IS NOT TRUE
+    IF NOT half AND ((SELECT g.to_id <= flakeid.lowest_id(flakeid.partition_horizon(p.keep, p.time_zone), p.layout) FROM flakeid.partition_ranges(parent) AS g WHERE g.partition = old) IS NOT TRUE
         OR flakeid.partition_unread(parent, old, (flakeid.partition_limits(parent)).floor) IS NOT NULL
         OR flakeid.partition_held(parent) IS NOT NULL)
     THEN
@@ -1174,7 +1235,7 @@ BEGIN
         RAISE object_in_use USING MESSAGE = 'constraint flakeid_partition is not valid any more', DETAIL = 'Another session has replaced it meanwhile.';
     END IF;
     whole := format('%s.%I', c.relnamespace::regnamespace, c.relname);
-    first := flakeid.free_name(c.relnamespace, c.relname, '_before' || flakeid.period_name(flakeid.time_of(bound, said ->> 'layout'), (said ->> 'every')::interval));
+    first := flakeid.free_name(c.relnamespace, c.relname, '_before' || flakeid.period_name(flakeid.time_of(bound, said ->> 'layout'), (said ->> 'every')::interval, coalesce(said ->> 'time_zone', 'UTC')));
     first_table := format('%s.%I', c.relnamespace::regnamespace, first);
     space := (SELECT ' TABLESPACE ' || quote_ident(t.spcname) FROM pg_tablespace AS t WHERE t.oid = c.reltablespace);
 
@@ -1325,7 +1386,7 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_layout(regclass, text) IS 'internal: the layout of the ids of a table: as given, declared, or named by the default of the column, or flakeid.layout';
 
-CREATE FUNCTION flakeid.partition_check(every interval, ahead int4, keep interval) RETURNS void LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+CREATE FUNCTION flakeid.partition_check(every interval, ahead int4, keep interval, time_zone text) RETURNS void LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     months numeric := extract(year FROM every) * 12 + extract(month FROM every);
@@ -1333,14 +1394,17 @@ DECLARE
 BEGIN
     IF every IS NULL OR (months > 0 AND seconds = 0 OR months = 0 AND seconds > 0 AND seconds % 3600 = 0) IS NOT TRUE THEN
         RAISE invalid_parameter_value USING MESSAGE = format('every is %s', coalesce(every::text, 'NULL')), DETAIL = 'It is a number of months, or of whole hours.';
+    ELSIF seconds <> extract(day FROM every) * 86400 AND time_zone IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('every is %s', every), DETAIL = 'With time_zone it is a number of months or days, which begin at midnight there.';
     ELSIF ahead IS NULL OR ahead NOT BETWEEN 1 AND 1000 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('ahead is %s', coalesce(ahead::text, 'NULL')), DETAIL = 'It is from 1 to 1000.';
     ELSIF keep <= interval '0' THEN
         RAISE invalid_parameter_value USING MESSAGE = format('keep is %s', keep), DETAIL = 'It is longer than no time, or NULL to keep everything.';
     END IF;
+    PERFORM now() AT TIME ZONE time_zone;
 END
 $$;
-COMMENT ON FUNCTION flakeid.partition_check(interval, int4, interval) IS 'internal: an error where arguments of flakeid.partition() make no sense';
+COMMENT ON FUNCTION flakeid.partition_check(interval, int4, interval, text) IS 'internal: an error where arguments of flakeid.partition() make no sense';
 
 CREATE FUNCTION flakeid.partition_fail(result jsonb, advice text) RETURNS void LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -1390,7 +1454,7 @@ $$;
 COMMENT ON FUNCTION flakeid.partition_places(regclass) IS 'internal: why a table cannot be declared';
 
 CREATE PROCEDURE flakeid.partition(parent regclass, every interval, ahead int4 DEFAULT 3, keep interval DEFAULT NULL, layout text DEFAULT NULL,
-        drop_old bool DEFAULT false) LANGUAGE plpgsql AS $$
+        drop_old bool DEFAULT false, time_zone text DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
     whole pg_catalog.text;
     said pg_catalog.jsonb;
@@ -1401,25 +1465,27 @@ DECLARE
     failure pg_catalog.jsonb;
     again pg_catalog.text;
     longest numeric := 0;
+    zone pg_catalog.text;
     i pg_catalog.record;
 BEGIN
     PERFORM flakeid.partition_begin();
-    PERFORM flakeid.partition_ask(parent), flakeid.partition_check(every, ahead, keep), flakeid.partition_key(parent);
+    PERFORM flakeid.partition_ask(parent), flakeid.partition_check(every, ahead, keep, time_zone), flakeid.partition_key(parent);
     IF keep IS NOT NULL THEN
         PERFORM flakeid.partition_source(parent, layout);
     END IF;
     layout := flakeid.partition_layout(parent, layout);
     PERFORM flakeid.partition_require(parent);
-    said := jsonb_build_object('every', every, 'ahead', ahead, 'keep', keep, 'layout', layout, 'drop_old', drop_old);
+    said := jsonb_build_object('every', every, 'ahead', ahead, 'keep', keep, 'layout', layout, 'drop_old', drop_old, 'time_zone', time_zone);
+    zone := coalesce(time_zone, 'UTC');
     whole := parent::text;
-    again := format('CALL flakeid.partition(%L, %L, %s, %L, %L, %L);', whole, every, ahead, keep, layout, drop_old);
+    again := format('CALL flakeid.partition(%L, %L, %s, %L, %L, %L%s);', whole, every, ahead, keep, layout, drop_old, ', ' || quote_literal(time_zone));
     -- Each step finds the table by its name, which is that of the whole once another session has partitioned it meanwhile.
     IF (SELECT c.relkind FROM pg_class AS c WHERE c.oid = parent) = 'r' THEN
         SELECT * INTO have FROM flakeid.partition_bound(parent);
         -- Until the table is a partition, its constraint refuses ids past the bound. So that lies a period ahead, and a day at least.
-        past := flakeid.lowest_id(flakeid.period_end(now() + greatest(every, interval '1 day'), every), layout);
+        past := flakeid.lowest_id(flakeid.period_end(now() + greatest(every, interval '1 day'), every, zone), layout);
         IF have.bound IS NULL OR flakeid.time_of(have.bound, layout) < now() + interval '1 hour'
-            OR flakeid.lowest_id(flakeid.period_start(flakeid.time_of(have.bound, layout), every), layout) <> have.bound
+            OR flakeid.lowest_id(flakeid.period_start(flakeid.time_of(have.bound, layout), every, zone), layout) <> have.bound
         THEN
             highest := flakeid.as_owner(parent, format('SELECT %1$I::int8 FROM %2$s ORDER BY %1$I DESC LIMIT 1', (flakeid.partition_key(parent)).attname, parent));
             IF highest >= past THEN
@@ -1481,7 +1547,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON PROCEDURE flakeid.partition(regclass, interval, int4, interval, text, bool) IS
+COMMENT ON PROCEDURE flakeid.partition(regclass, interval, int4, interval, text, bool, text) IS
     'partitions a table by its ids, one for each period, and some ahead; what is older than keep is detached, and dropped a period later if so told; call it again to alter that, or to go on';
 
 CREATE FUNCTION flakeid.partition_todo(parent regclass) RETURNS jsonb LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE

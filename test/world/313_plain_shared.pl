@@ -36,6 +36,16 @@ for my $beside (0, 1)
 	$sql->("INSERT INTO event$beside (item) SELECT 'y' FROM generate_series(1, 100)");
 	is($sql->("SELECT count(*), count(DISTINCT id) FROM event$beside"), '200|200', "$name: rows go on");
 
+	$sql->("CREATE TABLE days$beside (id bigint PRIMARY KEY DEFAULT flakeid_plain.flake_next()) PARTITION BY RANGE (id);
+		CREATE TABLE days${beside}_default PARTITION OF days$beside DEFAULT;
+		INSERT INTO days$beside SELECT flakeid_plain.flake_make(at, 0, 0) FROM generate_series('2011-12-28 10:00Z'::timestamptz, '2012-01-01 09:59Z', '6 hours') AS at");
+	$sql->("CALL flakeid_plain.partition('days$beside', every => '1 day', ahead => 1, time_zone => 'Pacific/Apia')");
+	is($sql->("SELECT string_agg(substr(partition::text, 7), ' ' ORDER BY from_time) FROM flakeid_plain.partitions WHERE parent = 'days$beside'::regclass AND from_time < '2013-01-01'"),
+		'2011_12_28 2011_12_29 2011_12_31 2012_01_01', "$name: at midnight of a zone that lacks a day");
+	is($sql->("SELECT count(*) FROM days$beside WHERE flakeid_plain.flake_in_range(id, tstzrange(NULL, '2012-01-01')) AND id > 5"), 15, "$name: what is old is found");
+	$sql->("INSERT INTO days$beside VALUES (5)");
+	is($sql->("SELECT count(*) FROM days$beside WHERE flakeid_plain.flake_in_range(id, tstzrange(NULL, '2012-01-01'))"), 15, "$name: and a serial number is not taken for it");
+
 	$sql->("CREATE TABLE customer$beside (id serial PRIMARY KEY, item text);
 		CREATE TABLE bill$beside (id bigserial PRIMARY KEY, customer int REFERENCES customer$beside);
 		INSERT INTO customer$beside (item) SELECT 'x' FROM generate_series(1, 50);
