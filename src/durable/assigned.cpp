@@ -1,9 +1,14 @@
 #include "durable/assigned.hpp"
 
 #include "durable/durable.hpp"
+#include "durable/horizon.hpp"
 #include "settings/lease_settings.hpp"
 #include "settings/node.hpp"
 #include "settings/settings.hpp"
+
+extern "C" {
+#include "utils/snapmgr.h"
+}
 
 namespace flakeid {
 
@@ -76,6 +81,48 @@ const char* assigned_node(int64_t assigned)
                     "number that no other server has."));
 }
 
+// Horizon::assigned is twice a number of changes where nobody has read the row since that change
+// began, and odd where somebody has: 1 and twice the row's number. To read the row a session must
+// open its relation, which costs as much as all the rest of an INSERT.
+//
+// Who alters the row forgets what is known under the exclusive lock of its page. Who has read it
+// swaps the number in for the change that stood there before, under the lock of the relation, so
+// that neither an alteration nor another row came between. A row that a rollback takes away again
+// is not remembered.
+constexpr uint64_t known_bit = 1;
+
+void forget(Horizon* horizon)
+{
+    const uint64_t change =
+        1 + pg_atomic_fetch_add_u64(&horizon->assigned_changes, 1); // seldom: a node is set
+    pg_atomic_write_u64(&horizon->assigned, change << 1);
+}
+
+// Reads the number, and returns when it is durable. False where durable_look() is.
+bool look(Horizon* horizon, int64_t* assigned)
+{
+    uint64_t seen = pg_atomic_read_u64(&horizon->assigned);
+    if ((seen & known_bit) != 0) {
+        *assigned = static_cast<int64_t>(seen >> 1);
+        return true;
+    }
+    if (HistoricSnapshotActive()) {
+        return false;
+    }
+    Durable durable;
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    const bool known = durable_read(page, &durable);
+    durable_flush(page);
+    *assigned = durable.assigned;
+    if (known && !durable_may_go_back(page)) {
+        Assert(durable_is_flushed(page));
+        (void)pg_atomic_compare_exchange_u64(
+            &horizon->assigned, &seen, static_cast<uint64_t>(durable.assigned) << 1 | known_bit);
+    }
+    durable_close(page);
+    return known;
+}
+
 // The settings that were looked at last.
 uint64_t version_seen;
 
@@ -85,19 +132,23 @@ void look_at_assigned()
     if (!by_default && !node_setting.by_default && !node_setting.of_all) {
         return; // of a role or a session
     }
-    Durable durable;
-    if (!durable_look(&durable)) {
+    Horizon* horizon = shared_horizon();
+    int64_t before;
+    if (!look(horizon, &before)) {
         return;
     }
     if (by_default) {
-        if (durable.assigned != 0) {
-            throw_assigned(durable.assigned);
+        if (before != 0) {
+            throw_assigned(before);
         }
         return;
     }
     const int64_t assigned = assigned_now();
-    if (durable.assigned != assigned) {
-        (void)durable_alter([&](Durable& now) { now.assigned = assigned; });
+    if (before != assigned) {
+        (void)durable_alter([&](Durable& durable) {
+            forget(horizon);
+            durable.assigned = assigned;
+        });
     }
 }
 
@@ -118,9 +169,16 @@ void restore_assigned(int64_t assigned)
         ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                 errmsg("" INT64_FORMAT " is no node that was assigned", assigned));
     }
+    Horizon* horizon = shared_horizon();
     (void)durable_alter([&](Durable& durable) {
+        forget(horizon);
         durable.assigned = durable.assigned != 0 ? durable.assigned : assigned;
     });
+}
+
+void forget_assigned()
+{
+    forget(shared_horizon());
 }
 
 } // namespace flakeid

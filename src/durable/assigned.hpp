@@ -15,4 +15,8 @@ void remember_assigned();
 // is no such number.
 void restore_assigned(int64_t assigned);
 
+// Has the next session read the row again. To be called by whoever makes another one, which no
+// session sees before the transaction ends.
+void forget_assigned();
+
 } // namespace flakeid

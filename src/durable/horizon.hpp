@@ -75,8 +75,10 @@ struct alignas(64) Horizon {
     pg_atomic_uint64 row[horizon_kinds];         // what flakeid.state says, as far as it is flushed
     pg_atomic_uint64 loaded_row[horizon_kinds];  // `row` as it was loaded
     pg_atomic_uint64 reserved[horizon_kinds];    // asked of the server's file, whatever came of it
+    pg_atomic_uint64 assigned; // Durable::assigned, where a session has read it (assigned.cpp)
+    pg_atomic_uint64 assigned_changes; // of the row's, begun so far
 };
-static_assert(sizeof(Horizon) == 128, "a horizon is whole cache lines");
+static_assert(sizeof(Horizon) == 192, "a horizon is whole cache lines");
 
 void horizon_init();
 

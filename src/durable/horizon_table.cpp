@@ -33,6 +33,8 @@ void make_entry(Horizon& fresh)
     pg_atomic_init_u64(&fresh.version, 1);
     pg_atomic_init_u64(&fresh.nodes, 0);
     pg_atomic_init_u64(&fresh.least_us, 0);
+    pg_atomic_init_u64(&fresh.assigned, 0);
+    pg_atomic_init_u64(&fresh.assigned_changes, 0);
     pg_write_barrier();
     pg_atomic_write_u32(&fresh.database, MyDatabaseId);
 }

@@ -131,6 +131,7 @@ FLAKEID_FUNCTION(flakeid_state_now)
     }
     durable.format = durable_format;
     const bool remembered = horizon_remembered(&durable.stamped);
+    forget_assigned();
     durable.lost = durable.lost != 0 || !(known || remembered);
     if (!known || creating_extension) {
         durable.origin = server_origin(!creating_extension);

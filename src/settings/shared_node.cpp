@@ -93,9 +93,37 @@ WriterSlot writer_slot()
 const char* multi_writer_name()
 {
     for (const char* name : multi_writers) {
-        if (OidIsValid(get_extension_oid(name, true))) {
+        // Its schema is looked for first: a session that begins has no row of pg_extension at hand.
+        if (OidIsValid(get_namespace_oid(name, true)) &&
+            OidIsValid(get_extension_oid(name, true))) {
             return name;
         }
+    }
+    return nullptr;
+}
+
+// other_servers(), of what the catalogs of Citus tell.
+const char* other_servers(const Citus& citus)
+{
+    auto of_database = [](const char* what) {
+        return psprintf("Database \"%s\" %s.", get_database_name(MyDatabaseId), what);
+    };
+    if (citus.has_others) {
+        return of_database("is distributed by Citus");
+    }
+    if (const char* subscription = subscription_name()) {
+        return of_database(psprintf("has subscription \"%s\"", subscription));
+    }
+    if (const char* extension = multi_writer_name()) {
+        return of_database(psprintf("has extension %s", extension));
+    }
+    if (const WriterSlot slot = writer_slot(); slot.found) {
+        return of_database(psprintf("has replication slot \"%s\" of %s", NameStr(slot.name),
+                                    NameStr(slot.plugin)));
+    }
+    if (const char* origin = foreign_origin()) {
+        return psprintf("The server has replication origin \"%s\", which is no subscription's.",
+                        origin);
     }
     return nullptr;
 }
@@ -151,7 +179,7 @@ void refuse_shared_node()
         }
         return;
     }
-    if (const char* others = other_servers()) {
+    if (const char* others = other_servers(citus)) {
         throw_never_set(others, citus.has_others ? psprintf("On every server: %s", citus_line)
                                                  : number_advice);
     }
@@ -169,25 +197,7 @@ void refuse_shared_node()
 
 const char* other_servers()
 {
-    const char* database = get_database_name(MyDatabaseId);
-    if (citus_cluster().has_others) {
-        return psprintf("Database \"%s\" is distributed by Citus.", database);
-    }
-    if (const char* subscription = subscription_name()) {
-        return psprintf("Database \"%s\" has subscription \"%s\".", database, subscription);
-    }
-    if (const char* extension = multi_writer_name()) {
-        return psprintf("Database \"%s\" has extension %s.", database, extension);
-    }
-    if (const WriterSlot slot = writer_slot(); slot.found) {
-        return psprintf("Database \"%s\" has replication slot \"%s\" of %s.", database,
-                        NameStr(slot.name), NameStr(slot.plugin));
-    }
-    if (const char* origin = foreign_origin()) {
-        return psprintf("The server has replication origin \"%s\", which is no subscription's.",
-                        origin);
-    }
-    return nullptr;
+    return other_servers(citus_cluster());
 }
 
 } // namespace flakeid

@@ -72,5 +72,22 @@ like(refusal($node, "BEGIN; $rewrite; SELECT flakeid.raise_horizon('2090-01-01')
 	'a raise by hand is refused there');
 is($node->safe_psql('postgres', 'SELECT flakeid.repair_horizon(none_kept => true)'), 'f', 'before it did anything');
 
+# The node that ids were made of stands in the row too. What a session has read of it counts for others as long as the row does.
+my $node_5 = "INSERT INTO flakeid.restored VALUES ('node assigned', 162)";
+for ([ rewritten => $rewrite ], [ recreated => $recreate ])
+{
+	my ($name, $replace) = @$_;
+	my $draw = 'SELECT flake_next() > 0';
+	is($node->safe_psql('postgres', $draw), 't', "$name: no node was assigned");
+	like(refusal($node, "BEGIN; $replace; $node_5; $draw"), qr/^55000: /, 'a row with one, in its transaction');
+	is($node->safe_psql('postgres', $draw), 't', 'which was rolled back');
+	$node->safe_psql('postgres', "BEGIN; $replace; $node_5; COMMIT");
+	like(refusal($node, $draw), qr/^55000: flakeid.node is not set, and was 5 when/, 'and one that was not') for 1, 2;
+	refusal($node, "BEGIN; $recreate; SELECT flake_next(); SELECT 1/0");
+	like(refusal($node, $draw), qr/^55000: flakeid.node is not set, and was 5 when/, 'a row without one, rolled back');
+	$node->safe_psql('postgres', $recreate);
+	is($node->safe_psql('postgres', $draw), 't', 'and one that was not');
+}
+
 $node->stop;
 done_testing();
