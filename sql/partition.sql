@@ -407,6 +407,12 @@ CREATE TABLE unknown (id flake);
 SELECT count(*) FROM flakeid.rows_per_day('unknown');
 
 -- Sealed keys: for who may seal and unseal
+-- Names with a quote
+CREATE TABLE "day's" ("id's" flake PRIMARY KEY DEFAULT flake_next(), n int);
+INSERT INTO "day's" SELECT FROM generate_series(1, 10);
+CALL flakeid.partition('"day''s"', '1 month');
+SELECT count(*), count("id's") FROM "day's";
+DROP TABLE "day's";
 RESET ROLE;
 \set ECHO none
 \set file :abs_srcdir '/test/sql/secret.sql'

@@ -1115,7 +1115,7 @@ COMMENT ON FUNCTION flakeid.partition_require(regclass) IS 'internal: an error t
 CREATE FUNCTION flakeid.partition_bound(tab regclass, OUT bound int8, OUT valid bool) LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    SELECT flakeid.bound_id((regexp_match(pg_get_constraintdef(k.oid), '''([^'']+)'''))[1], (flakeid.partition_key(tab)).type), k.convalidated
+    SELECT flakeid.bound_id((regexp_match(pg_get_constraintdef(k.oid), '''([^'']+)''::[^'']+$'))[1], (flakeid.partition_key(tab)).type), k.convalidated
         INTO bound, valid FROM pg_constraint AS k WHERE k.conrelid = tab AND k.conname = 'flakeid_partition';
 END
 $$;

@@ -9,7 +9,7 @@ use File::Basename qw(dirname);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(source_dir server refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting c_library);
+our @EXPORT = qw(source_dir server refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting c_library schemas);
 
 # A server begins as a copy of $INITDB_TEMPLATE, where there is one: the framework itself does so from PostgreSQL 17 on.
 my $system = \&PostgreSQL::Test::Utils::system_or_bail;
@@ -36,6 +36,25 @@ sub server
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION flakeid');
 	return $node;
+}
+
+# Runs test/schemas/run with some seeds, on a server of their own. Returns whether nothing failed but what is known, and what was printed.
+sub schemas
+{
+	my ($first, $count) = @_;
+	my ($python) = grep { -x $_ && system("$_ -c 'import psycopg2' 2>/dev/null") == 0 } qw(/usr/bin/python3 /usr/local/bin/python3);
+	die 'no python3 that has psycopg2' if !$python;
+	our $for_schemas //= PostgreSQL::Test::Cluster->new('schemas');
+	if (!-d $for_schemas->data_dir)
+	{
+		$for_schemas->init;
+		$for_schemas->append_conf('postgresql.conf', "fsync = off\nwal_level = logical\nmax_connections = 30\n");
+		$for_schemas->start;
+	}
+	local %ENV = $for_schemas->_get_env;
+	my $said = '';
+	my $found = IPC::Run::run([ $python, source_dir() . '/test/schemas/run', $first, $count ], '<', \undef, '>&', \$said);
+	return ($found, $said);
 }
 
 # What no hint says: a number that another server may be told, too.
