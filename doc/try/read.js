@@ -63,10 +63,10 @@ function showReading() {
     say($('id-says'), summary(reading, forms, keys), rows.length === 0);
     $('readings').hidden = rows.length === 0;
     $('readings').tBodies[0].replaceChildren(...rows.map(row => {
-        const [day, clock] = core.momentText(row.parts.us).replace('Z', '').split('T');
+        const [day, clock] = moment(row.parts.us).split(' ');
         const button = element('button', { type: 'button', 'aria-pressed': String(row.name === chosen), onclick: () => choose(row.name) }, row.name);
-        const moment = element('td', {}, element('span', { class: 'whole' }, day), ' ', element('span', { class: 'whole' }, clock), element('small', {}, ago(row.parts.us)));
-        return element('tr', { class: row.name === chosen ? 'chosen' : null, 'data-preset': row.name }, element('th', { scope: 'row' }, button), moment,
+        const made = element('td', {}, element('span', { class: 'whole' }, day), ' ', element('span', { class: 'whole' }, clock), element('small', {}, ago(row.parts.us)));
+        return element('tr', { class: row.name === chosen ? 'chosen' : null, 'data-preset': row.name }, element('th', { scope: 'row' }, button), made,
             element('td', { class: 'number' }, String(row.parts.node)), element('td', { class: 'number' }, String(row.parts.sequence)));
     }));
     showBits(id, rows.find(({ name }) => name === chosen));
@@ -80,10 +80,12 @@ function choose(name) {
     document.querySelector(`#readings tr[data-preset=${name}] button`).focus();
 }
 
+const moment = us => core.momentText(us).replace('Z', '').replace('T', ' ');
+
 function meaning(field, layout, parts) {
     const tick = core.tickText(layout.tick);
     switch (field.kind) {
-    case 'time': return `${tick} each since ${core.momentText(layout.epoch)}: ${core.momentText(parts.us)}`;
+    case 'time': return `${tick} each since ${moment(layout.epoch)}: ${moment(parts.us)}`;
     case 'sequence': return `number ${grouped(field.value + 1n)} of its ${tick}, on its node`;
     case 'back': return 'how often the clock was set back';
     default: return `who made it, of ${grouped(1n << BigInt(field.bits))}`;
