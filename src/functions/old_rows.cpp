@@ -12,19 +12,15 @@
 // together with a transaction that may be rolled back, and no standby has the file.
 #include "durable/server_horizon.hpp"
 #include "functions/owner.hpp"
-#include "server/extension.hpp"
 #include "settings/node.hpp"
+#include "settings/role_settings.hpp"
 #include "settings/settings.hpp"
 
 extern "C" {
-#include "access/genam.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_authid_d.h"
-#include "catalog/pg_db_role_setting.h"
 #include "nodes/parsenodes.h"
 #include "storage/lmgr.h"
-#include "utils/array.h"
 }
 
 using namespace flakeid;
@@ -58,36 +54,11 @@ bool next_taken(const char** at, Taken* taken)
 template <typename See>
 void for_all_taken(See see)
 {
-    Relation relation = table_open(DbRoleSettingRelationId, AccessShareLock);
-    SysScanDesc scan = systable_beginscan(relation, InvalidOid, false, nullptr, 0, nullptr);
-    HeapTuple row;
-    while (HeapTupleIsValid(row = systable_getnext(scan))) {
-        const auto* setting = reinterpret_cast<Form_pg_db_role_setting>(GETSTRUCT(row));
-        bool is_null;
-        const Datum values = heap_getattr(row, Anum_pg_db_role_setting_setconfig,
-                                          RelationGetDescr(relation), &is_null);
-        if (is_null || OidIsValid(setting->setrole)) {
-            continue;
+    each_role_setting(old_row_nodes_name, [&](Oid database, Oid role, const char* at) {
+        for (Taken taken; !OidIsValid(role) && next_taken(&at, &taken);) {
+            see(database, taken);
         }
-        Datum* texts;
-        int count;
-        deconstruct_array(DatumGetArrayTypeP(values), TEXTOID, -1, false, TYPALIGN_INT, &texts,
-                          nullptr, &count);
-        const size_t name_length = strlen(old_row_nodes_name);
-        for (int i = 0; i < count; i++) {
-            const char* assigned = TextDatumGetCString(texts[i]);
-            if (pg_strncasecmp(assigned, old_row_nodes_name, name_length) != 0 ||
-                assigned[name_length] != '=') {
-                continue;
-            }
-            Taken taken;
-            for (const char* at = assigned + name_length + 1; next_taken(&at, &taken);) {
-                see(setting->setdatabase, taken);
-            }
-        }
-    }
-    systable_endscan(scan);
-    table_close(relation, AccessShareLock);
+    });
 }
 
 void lock_taken()
