@@ -63,6 +63,7 @@ SELECT flake_send('1234567890123456789') = int8send(1234567890123456789) AS same
 CREATE TABLE edge (id flake, b bigint);
 INSERT INTO edge SELECT v, v FROM unnest(ARRAY[-9223372036854775808, -1, 0, 1, 9223372036854775807, NULL]) AS v;
 \copy edge to 'results/type.binary' with (format binary)
+SELECT bool_and((id::numeric, id::float8) = (b::numeric, b::float8)) AS same, bool_and((flakeid.to_numeric(id), flakeid.to_float8(id)) = (b::numeric, b::float8)) AS by_name FROM edge;
 CREATE TABLE edge_back (LIKE edge);
 CREATE TABLE edge_swapped (b bigint, id flake);
 \copy edge_back from 'results/type.binary' with (format binary)

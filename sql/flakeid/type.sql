@@ -34,9 +34,16 @@ CREATE FUNCTION flake(int4) RETURNS flake
     AS 'int48' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake(numeric) RETURNS flake
     AS 'numeric_int8' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+-- They take a flake: pg_upgrade makes casts in the order of their names, and one by a function of bigint needs another cast first.
+CREATE FUNCTION flakeid.to_float8(flake) RETURNS float8
+    AS 'i8tod' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION flakeid.to_numeric(flake) RETURNS numeric
+    AS 'int8_numeric' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flake(int2) IS 'convert int2 to flake';
 COMMENT ON FUNCTION flake(int4) IS 'convert int4 to flake';
 COMMENT ON FUNCTION flake(numeric) IS 'convert numeric to flake';
+COMMENT ON FUNCTION flakeid.to_float8(flake) IS 'implementation of the cast to float8';
+COMMENT ON FUNCTION flakeid.to_numeric(flake) IS 'implementation of the cast to numeric';
 
 -- A flake becomes a bigint implicitly, and nothing else: so it has the operators and functions of bigint, and no others
 -- compete. Small integers become a flake implicitly, for coalesce(id, 0), UNION and the like; that chooses no operator, since
@@ -48,5 +55,5 @@ CREATE CAST (int2 AS flake) WITH FUNCTION flake(int2) AS IMPLICIT;
 CREATE CAST (numeric AS flake) WITH FUNCTION flake(numeric) AS ASSIGNMENT;
 CREATE CAST (flake AS int4) WITH INOUT AS ASSIGNMENT;
 CREATE CAST (flake AS int2) WITH INOUT AS ASSIGNMENT;
-CREATE CAST (flake AS numeric) WITH INOUT AS ASSIGNMENT;
-CREATE CAST (flake AS float8) WITH INOUT;
+CREATE CAST (flake AS numeric) WITH FUNCTION flakeid.to_numeric(flake) AS ASSIGNMENT;
+CREATE CAST (flake AS float8) WITH FUNCTION flakeid.to_float8(flake);
