@@ -2,7 +2,7 @@
 
 CREATE FUNCTION flakeid.status_now(OUT name text, OUT value text, OUT source text, OUT until timestamptz) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'flakeid_status_now' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION flakeid.status_now() IS 'internal: what follows from the settings and transactions';
+COMMENT ON FUNCTION flakeid.status_now() IS 'internal: the settings, and what follows from them and from transactions';
 
 CREATE VIEW flakeid.status AS
     SELECT name, value, source, until FROM flakeid.status_now()
@@ -14,12 +14,7 @@ CREATE VIEW flakeid.status AS
                                                             ELSE pg_catalog.format('process %s', u.pid) END, ', '))
                    ELSE 'no' END
             FROM flakeid.unsettled_now() AS u),
-           'follows from the transactions', NULL
-    UNION ALL
-    SELECT name, pg_catalog.current_setting(name),
-           pg_catalog.concat_ws(' ', source, sourcefile OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) sourceline), NULL
-    FROM pg_catalog.pg_settings
-    WHERE pg_catalog.starts_with(name, 'flakeid.');
+           'follows from the transactions', NULL;
 COMMENT ON VIEW flakeid.status IS 'settings in effect in this session, and what follows from them';
 COMMENT ON COLUMN flakeid.status.name IS 'of a setting, or of what follows';
 COMMENT ON COLUMN flakeid.status.value IS 'what is in effect';

@@ -16,6 +16,7 @@
 
 extern "C" {
 #include "access/xact.h"
+#include "catalog/pg_authid.h"
 #include "utils/resowner.h"
 }
 
@@ -179,6 +180,28 @@ const char* secret_or_error()
     return said;
 }
 
+// Adds the settings flakeid.* as pg_settings shows them, which makes texts of all the others too.
+void add_settings(ReturnSetInfo* result)
+{
+    constexpr char prefix[] = "flakeid.";
+    const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS);
+    int count;
+    config_generic** all = get_guc_variables(&count);
+    for (int i = 0; i < count; i++) {
+        const config_generic* setting = all[i];
+        if (strncmp(setting->name, prefix, strlen(prefix)) != 0 ||
+            (setting->flags & GUC_NO_SHOW_ALL) != 0 ||
+            ((setting->flags & GUC_SUPERUSER_ONLY) != 0 && !sees_all)) {
+            continue;
+        }
+        const char* source = GucSource_Names[setting->source];
+        add_row(result, setting->name, GetConfigOptionByName(setting->name, nullptr, false),
+                setting->source == PGC_S_FILE && setting->sourcefile != nullptr && sees_all
+                    ? psprintf("%s %s:%d", source, setting->sourcefile, setting->sourceline)
+                    : source);
+    }
+}
+
 void add_tenure(void* result, const char* name, const char* value, int64_t until_us)
 {
     add_row(static_cast<ReturnSetInfo*>(result), name, value, follows, until_us);
@@ -229,5 +252,6 @@ FLAKEID_FUNCTION(flakeid_status_now)
         said_or_error("none",
                       [] { return psprintf(INT64_FORMAT, settled_mark(configured_generator())); }),
         "follows from the transactions");
+    add_settings(result);
     return static_cast<Datum>(0);
 }
