@@ -32,7 +32,11 @@ EXTENSION = flakeid flakeid_tables flakeid_coordinator
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" flakeid.control)
 MODULE_big = flakeid
 SOURCES = $(wildcard src/*.cpp src/*/*.cpp src/*/*/*.cpp)
-OBJS = $(SOURCES:.cpp=.o)
+# The client of coordinators is a library of its own, so that flakeid needs no libpq where none is named.
+CLIENT = flakeid_libpq$(DLSUFFIX)
+CLIENT_ALONE = $(patsubst %.cpp,%.o,$(wildcard src/leases/remote/*.cpp))
+CLIENT_OBJS = $(CLIENT_ALONE) src/leases/rules/answer.o src/leases/rules/term.o src/core/plain_text.o
+OBJS = $(filter-out $(CLIENT_ALONE),$(SOURCES:.cpp=.o))
 
 # The scripts of this version are made of chapters, in this order, which stand in a folder for each extension. Those of released versions are
 # frozen, and stand in sql/. (What PGXS knows as SCRIPTS is installed among the programs.)
@@ -59,13 +63,11 @@ endif
 PG_CXXFLAGS = $(CORE_CXXFLAGS) -Wall -Wextra -Wno-unused-parameter \
 	-Wno-missing-field-initializers $(if $(WERROR),-Werror) -MMD -MP
 
-# The keeper of leases is a client of the coordinator.
 PG_CPPFLAGS = -Isrc -I$(libpq_srcdir) -DFLAKEID_VERSION='"$(EXTVERSION)"' $(NDEBUG)
 # The core's assertions are checked where the server's are, and in the tests without a server.
 NDEBUG = $(if $(findstring --enable-cassert,$(shell $(PG_CONFIG) --configure)),,-DNDEBUG)
-SHLIB_LINK_INTERNAL = $(libpq)
 
-EXTRA_CLEAN = build $(OBJS:.o=.d)
+EXTRA_CLEAN = build $(CLIENT) $(CLIENT_ALONE) $(SOURCES:.cpp=.d)
 
 PG_CONFIG = pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs))
@@ -75,6 +77,18 @@ endif
 include $(PGXS)
 
 COMPILE.cxx.bc += $(CORE_CXXFLAGS)
+
+# PGXS makes one library of many objects. This is the other one; SQL calls nothing of it, so it has no bitcode.
+$(CLIENT): $(CLIENT_OBJS)
+	$(LINK.shared) -o $@ $^ $(LDFLAGS) $(LDFLAGS_SL) $(libpq) $(BE_DLLLIBS)
+.PHONY: install-client uninstall-client
+install-client: $(CLIENT) installdirs
+	$(INSTALL_SHLIB) $< '$(DESTDIR)$(pkglibdir)/'
+uninstall-client:
+	rm -f '$(DESTDIR)$(pkglibdir)/$(CLIENT)'
+all: $(CLIENT)
+install: install-client
+uninstall: uninstall-client
 
 $(foreach e,$(EXTENSION),$(eval sql/$e--$(EXTVERSION).sql: $(CHAPTERS_$e:%=sql/$e/%.sql)))
 $(SQL_SCRIPTS): flakeid.control Makefile
@@ -94,8 +108,8 @@ $(SOURCES:.cpp=.lint): %.lint: %.cpp
 	clang-tidy --quiet $< -- $(CORE_CXXFLAGS) $(CPPFLAGS)
 
 # PGXS of Debian tracks no headers: the compiler writes those that a source includes beside its object.
--include $(OBJS:.o=.d)
-$(OBJS): flakeid.control Makefile
+-include $(SOURCES:.cpp=.d)
+$(SOURCES:.cpp=.o): flakeid.control Makefile
 $(OBJS:.o=.bc): %.bc: %.o
 
 endif

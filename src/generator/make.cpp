@@ -141,7 +141,7 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     g.tenure.in_force = leases_in_force();
     g.tenure.entry = nullptr;
     g.tenure.max_node = settings.layout.max_node;
-    if (lease_settings.coordinator_problem != nullptr) {
+    if (coordinator_refused()) {
         throw_coordinator_refused();
     }
     if (lease_settings.coordinator[0] != '\0') {

@@ -104,9 +104,15 @@ void throw_leases_began()
 
 void throw_coordinator_refused()
 {
+    const CoordinatorText& text = *lease_settings.coordinator_text;
+    if (text.no_client) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("flakeid.coordinator needs the library flakeid_libpq"),
+                errdetail("%s", text.problem), errhint("%s", client_hint));
+    }
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-            errmsg("flakeid.coordinator was refused"),
-            errdetail("%s", lease_settings.coordinator_problem), errhint("%s", coordinator_hint));
+            errmsg("flakeid.coordinator was refused"), errdetail("%s", text.problem),
+            errhint("%s", coordinator_hint));
 }
 
 void throw_leased_node_out_of_range(uint32_t node, const Layout& layout, const char* name)

@@ -21,12 +21,6 @@ constexpr int max_realm_length = 63;
 char* coordinator_string;
 char* realm_string;
 
-struct CoordinatorExtra {
-    char name[coordinator_name_size];
-    const char* problem;
-};
-static_assert(is_plain<CoordinatorExtra>);
-
 // True when a command such as ALTER SYSTEM sets the value: a bad one is then refused. One in the
 // configuration file is an error at use instead. If it were refused, the server would go on without
 // leases, or with those of a coordinator that is no longer meant.
@@ -38,15 +32,14 @@ constexpr char refused_coordinator[] = "(refused)";
 
 bool check_coordinator(char** newval, void** extra, GucSource source)
 {
-    CoordinatorExtra coordinator{};
-    if ((*newval)[0] == '\0' || read_coordinator(*newval, coordinator.name, sizeof coordinator.name,
-                                                 &coordinator.problem)) {
+    CoordinatorText coordinator{};
+    if ((*newval)[0] == '\0' || read_coordinator(*newval, &coordinator)) {
         return keep(coordinator, extra);
     }
     if (set_by_command(source)) {
         GUC_check_errmsg("invalid value for parameter \"flakeid.coordinator\"");
         GUC_check_errdetail("%s", coordinator.problem);
-        GUC_check_errhint("%s", coordinator_hint);
+        GUC_check_errhint("%s", coordinator.no_client ? client_hint : coordinator_hint);
         return false;
     }
     if (!replace_value(newval, refused_coordinator)) {
@@ -57,10 +50,8 @@ bool check_coordinator(char** newval, void** extra, GucSource source)
 
 void assign_coordinator(const char* newval, void* extra)
 {
-    const auto* coordinator = static_cast<const CoordinatorExtra*>(extra);
     lease_settings.coordinator = newval;
-    lease_settings.coordinator_name = coordinator->name;
-    lease_settings.coordinator_problem = coordinator->problem;
+    lease_settings.coordinator_text = static_cast<const CoordinatorText*>(extra);
     settings_changed();
 }
 

@@ -9,11 +9,13 @@ namespace flakeid {
 constexpr char coordinator_hint[] = "Write a connection string such as host=ids.example.com "
                                     "dbname=ids user=shop, and keep the password "
                                     "in a passfile.";
+constexpr char client_hint[] =
+    "Install the library flakeid_libpq, which comes with flakeid " FLAKEID_VERSION
+    ", and restart the server.";
 
 struct LeaseSettings {
-    const char* coordinator;         // connection string; empty: none
-    const char* coordinator_name;    // what messages call it
-    const char* coordinator_problem; // why it was refused; nullptr: it was not
+    const char* coordinator; // connection string; empty: none
+    const CoordinatorText* coordinator_text;
     const char* realm;
     int ttl_s;
 };
@@ -22,10 +24,16 @@ extern LeaseSettings lease_settings;
 
 void lease_settings_init();
 
+// A coordinator is set that cannot be used.
+inline bool coordinator_refused()
+{
+    return lease_settings.coordinator_text->problem[0] != '\0';
+}
+
 // A coordinator is set and was not refused.
 inline bool has_coordinator()
 {
-    return lease_settings.coordinator[0] != '\0' && lease_settings.coordinator_problem == nullptr;
+    return lease_settings.coordinator[0] != '\0' && !coordinator_refused();
 }
 
 static_assert(is_plain<LeaseSettings>);

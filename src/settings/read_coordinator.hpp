@@ -1,5 +1,7 @@
-// The reading of flakeid.coordinator, which the settings ask for and src/leases/remote knows.
+// The reading of flakeid.coordinator, which the settings ask for and src/leases knows.
 #pragma once
+
+#include "core/plain.hpp"
 
 #include <cstddef>
 
@@ -7,8 +9,17 @@ namespace flakeid {
 
 constexpr size_t coordinator_name_size = 128;
 
-// Reads a connection string. False with a reason when it is none or holds a
-// password; otherwise `name` gets what messages call the coordinator: hosts and database.
-bool read_coordinator(const char* conninfo, char* name, size_t size, const char** reason);
+// What a connection string says.
+struct CoordinatorText {
+    char name[coordinator_name_size]; // what messages call the coordinator: hosts and database
+    char problem[512];                // why there is none; empty: there is one
+    bool no_client; // the problem: nothing here can ask a coordinator, whatever the string says
+};
+
+// Reads a connection string. False with a problem when it is none or holds a password, or when the
+// library that would ask the coordinator cannot be used.
+bool read_coordinator(const char* conninfo, CoordinatorText* text);
+
+static_assert(is_plain<CoordinatorText>);
 
 } // namespace flakeid

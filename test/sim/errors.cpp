@@ -113,6 +113,8 @@ void EmitErrorReport(void)
 }
 void FlushErrorState(void) {}
 
+void FreeErrorData(ErrorData*) {}
+
 ErrorData* CopyErrorData(void)
 {
     static ErrorData error;

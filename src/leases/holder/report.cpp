@@ -132,21 +132,23 @@ void lease_note_answer()
 
 void log_away(const char* why)
 {
-    ereport(
-        LOG,
-        errmsg("coordinator of leases \"%s\" cannot be reached", lease_settings.coordinator_name),
-        errdetail("%s.", why));
+    ereport(LOG,
+            errmsg("coordinator of leases \"%s\" cannot be reached",
+                   lease_settings.coordinator_text->name),
+            errdetail("%s.", why));
 }
 
 void log_back()
 {
-    ereport(LOG, errmsg("coordinator of leases \"%s\" is back", lease_settings.coordinator_name));
+    ereport(LOG,
+            errmsg("coordinator of leases \"%s\" is back", lease_settings.coordinator_text->name));
 }
 
 void log_no_lease(const char* why)
 {
     ereport(LOG,
-            errmsg("coordinator of leases \"%s\" gives no lease", lease_settings.coordinator_name),
+            errmsg("coordinator of leases \"%s\" gives no lease",
+                   lease_settings.coordinator_text->name),
             errdetail("%s.", why));
 }
 

@@ -8,6 +8,16 @@ namespace flakeid {
 
 // The lease worker's part.
 
+// What the library flakeid_libpq has; it is there whenever has_coordinator().
+extern const Client* client;
+
+inline void disconnect(Coordinator& c)
+{
+    if (c.connection != nullptr) {
+        client->disconnect(c);
+    }
+}
+
 // Makes this process the lease worker; false when there is one already.
 bool worker_attach();
 

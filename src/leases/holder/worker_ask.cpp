@@ -66,7 +66,7 @@ bool connected()
     if (c.connection == nullptr) {
         name_client(c);
     }
-    if (coordinator_connect(c)) {
+    if (client->connect(c)) {
         if (asking.away) {
             asking.away = false;
             log_back();
@@ -127,7 +127,7 @@ bool ask_for_grant(const Lease* lease, Grant* grant)
         wish.any = any;
         wish.node = node;
         wish.max_node = max_node;
-        return coordinator_acquire(c, asking.realm, holder, wish, grant);
+        return client->acquire(c, asking.realm, holder, wish, grant);
     };
     if (lease->wanted != any_node) {
         return ask(false, lease->wanted);
@@ -171,7 +171,7 @@ bool tell_given_back()
             continue;
         }
         const bool told =
-            coordinator_release(asking.coordinator, asking.realm, back->token, back->start_us);
+            client->release(asking.coordinator, asking.realm, back->token, back->start_us);
         const Trouble why = asking.coordinator.trouble;
         if (!told && (why == Trouble::away || why == Trouble::busy || why == Trouble::interrupted ||
                       why == Trouble::not_believed)) {
@@ -242,7 +242,7 @@ void be_patient()
 
 void leave_coordinator()
 {
-    coordinator_disconnect(asking.coordinator);
+    disconnect(asking.coordinator);
     asking.coordinator.has_address = false;
     asking.connecting = Attempts{};
     asking.away = false;
@@ -328,8 +328,8 @@ void acquire(Lease* lease, Care& care)
             grant.nodes == 1 ? errmsg("node %u is leased to this server", grant.node)
                              : errmsg("nodes %u to %u are leased to this server", grant.node,
                                       grant.node + grant.nodes - 1),
-            errdetail("Coordinator \"%s\" gave it from %s on.", lease_settings.coordinator_name,
-                      moment_text(grant.start_us)));
+            errdetail("Coordinator \"%s\" gave it from %s on.",
+                      lease_settings.coordinator_text->name, moment_text(grant.start_us)));
 }
 
 void renew(Lease* lease, Care& care)
@@ -341,8 +341,8 @@ void renew(Lease* lease, Care& care)
     known.end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
     memcpy(known.token, lease->token, sizeof known.token);
     int64_t end_us;
-    if (!connected() || !coordinator_renew(asking.coordinator, asking.realm, known,
-                                           lease_settings.ttl_s, &end_us)) {
+    if (!connected() ||
+        !client->renew(asking.coordinator, asking.realm, known, lease_settings.ttl_s, &end_us)) {
         care.refused = asking.coordinator.trouble == Trouble::refused;
         fail(lease, care);
         return;
@@ -379,7 +379,7 @@ void release_all()
         }
     });
     be_patient();
-    coordinator_disconnect(asking.coordinator);
+    disconnect(asking.coordinator);
     asking.coordinator.stop = steady_never;
     worker_stopping = false;
 }

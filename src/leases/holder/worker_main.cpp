@@ -176,7 +176,8 @@ void take_settings()
     replace(&self.conninfo, lease_settings.coordinator);
     asking.coordinator.conninfo = self.conninfo;
     locked(LW_EXCLUSIVE, [&] {
-        strlcpy(table->coordinator, lease_settings.coordinator_name, sizeof table->coordinator);
+        strlcpy(table->coordinator, lease_settings.coordinator_text->name,
+                sizeof table->coordinator);
     });
     lease_begin_force();
     self.serving = true;
@@ -198,7 +199,7 @@ Steady attend_each()
             continue;
         }
         if (!survives([&] { due = attend(lease, care); })) {
-            coordinator_disconnect(asking.coordinator);
+            disconnect(asking.coordinator);
             lease_set_trouble(lease, Trouble::failed, "an error, see the server's log");
             try_later(care.attempts);
             due = care.attempts.due;
@@ -208,7 +209,7 @@ Steady attend_each()
     if (self.serving && !worker_interrupted()) {
         Steady due = steady_now() + last_backoff_us;
         if (!survives([&] { due = tell_again(); })) {
-            coordinator_disconnect(asking.coordinator);
+            disconnect(asking.coordinator);
         }
         next = std::min(next, due);
     }
@@ -224,7 +225,7 @@ Steady attend_all()
         next = attend_each(); // now that there is a connection, earlier ones may be renewed too
     }
     if (next - steady_now() > linger_us) { // same with >=: a microsecond
-        coordinator_disconnect(asking.coordinator);
+        disconnect(asking.coordinator);
     }
     return next;
 }

@@ -1,7 +1,6 @@
 #include "leases/remote/connection_string.hpp"
 
 #include "core/plain_text.hpp"
-#include "settings/read_coordinator.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -87,7 +86,7 @@ bool next_host(AddressList& list)
 
 } // namespace
 
-bool read_coordinator(const char* conninfo, char* name, size_t size, const char** reason)
+bool coordinator_read(const char* conninfo, char* name, size_t size, const char** reason)
 {
     char* error = nullptr;
     PQconninfoOption* options = PQconninfoParse(conninfo, &error);

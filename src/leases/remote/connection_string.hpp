@@ -18,6 +18,10 @@ struct addrinfo;
 
 namespace flakeid {
 
+// Reads a connection string. False with a reason when it is none or holds a password; otherwise
+// `name` gets what messages call the coordinator: hosts and database.
+bool coordinator_read(const char* conninfo, char* name, size_t size, const char** reason);
+
 // One address. All fields are empty where libpq is left to find it.
 struct Address {
     char host[256];

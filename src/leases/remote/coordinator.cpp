@@ -1,4 +1,7 @@
 #include "leases/remote/coordinator.hpp"
+
+#include "leases/remote/ask.hpp"
+
 #include <cassert>
 #include <cstdio>
 #include <cstring>

@@ -5,6 +5,7 @@
 #include "backend.hpp"
 #include "checker.hpp"
 #include "leases/manners.hpp"
+#include "leases/remote/coordinator.hpp"
 #include "world.hpp"
 
 extern "C" {
@@ -522,6 +523,14 @@ int WaitLatchOrSocket(Latch* latch, int events, pgsocket socket, long timeout_ms
         sleep_until(until);
         connections.at(socket).waits = -1;
     }
+}
+
+// ---- The library flakeid_libpq, which this program is linked with
+const flakeid::Client* flakeid_client();
+
+void* load_external_function(const char*, const char*, bool, void**)
+{
+    return reinterpret_cast<void*>(flakeid_client);
 }
 
 } // extern "C"
