@@ -1,7 +1,7 @@
 // The generator that a function's layout argument names.
 #pragma once
 
-#include "functions/named.hpp"
+#include "server/named.hpp"
 #include "generator/generator.hpp"
 
 namespace flakeid {

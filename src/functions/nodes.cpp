@@ -1,6 +1,6 @@
 // This server as one of several that make ids for the same tables.
 #include "durable/clone.hpp"
-#include "functions/row.hpp"
+#include "server/row.hpp"
 #include "generator/leased.hpp"
 #include "server/messages.hpp"
 #include "settings/lease_settings.hpp"

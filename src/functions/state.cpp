@@ -2,7 +2,7 @@
 // with that.
 #include "server/clock.hpp"
 #include "durable/durable.hpp"
-#include "functions/row.hpp"
+#include "server/row.hpp"
 #include "server/messages.hpp"
 #include "durable/assigned.hpp"
 #include "durable/horizon.hpp"

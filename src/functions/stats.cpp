@@ -1,6 +1,6 @@
 // The counters behind the view flakeid.stats.
 #include "server/clock.hpp"
-#include "functions/row.hpp"
+#include "server/row.hpp"
 #include "slots/slots.hpp"
 #include "server/stats.hpp"
 

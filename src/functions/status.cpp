@@ -3,7 +3,7 @@
 #include "server/messages.hpp"
 #include "durable/durable.hpp"
 #include "durable/fingerprints.hpp"
-#include "functions/row.hpp"
+#include "server/row.hpp"
 #include "functions/settled.hpp"
 #include "generator/draw.hpp"
 #include "settings/node.hpp"

@@ -38,6 +38,10 @@ cmp_ok(scalar(grep { m{^src/[^/]+$} } keys %text), '<=', 3, 'at most 3 files sta
 my $wing = qr{^src/leases/};
 none('no header of src/leases is included from outside of it', map { my $file = $_; map { "$file: $_" } grep { m{\bleases/} } $text{$file} =~ /^#include "(.*)"$/gm } grep { !/$wing/ } keys %text);
 
+# Who changes how ids are made need not know how they are read.
+my %apart = ('functions/' => 'readers/', 'readers/' => '(?:functions|generator)/');
+none('functions/ includes nothing of readers/, and readers/ nothing of functions/ or generator/', map { my ($file, $not) = ($_, $apart{ room($_) }); $not ? map { "$file: $_" } $text{$file} =~ /^#include "($not.*)"$/gm : () } keys %text);
+
 # Ways: each function is defined in its room, and called in one that was entered by then. One id's way, the
 # first, enters each room once.
 my @ways = tables($page, 'room');

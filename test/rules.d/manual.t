@@ -59,7 +59,7 @@ same('functions, types and views of doc/reference',
 
 # Who may look into enciphered ids is told, and tested, with the names of all functions that look.
 my %sql_name = reverse $script =~ /^CREATE FUNCTION (\w+)\([^;]*?'MODULE_PATHNAME', '(\w+)'/gm;
-my @look = map { $sql_name{$_} } text('src/functions/read.cpp') =~ /^FLAKEID_FUNCTION\((\w+)\)/gm;
+my @look = map { $sql_name{$_} } text('src/readers/read.cpp') =~ /^FLAKEID_FUNCTION\((\w+)\)/gm;
 cmp_ok(scalar(@look), '>', 5, 'functions that look into ids were found');
 for my $file ('doc/secrets.md', 'sql/cipher.sql')
 {

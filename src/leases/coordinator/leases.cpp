@@ -3,7 +3,7 @@
 #include "leases/rules/term.hpp"
 #include "leases/rules/lease_rules.hpp"
 #include "leases/coordinator/lease_clock.hpp"
-#include "functions/row.hpp"
+#include "server/row.hpp"
 #include "server/clock.hpp"
 #include "server/messages.hpp"
 

@@ -1,6 +1,6 @@
 // Whether a number can be an id: flake_valid and flake_guess.
 #include "core/guess.hpp"
-#include "functions/reader.hpp"
+#include "readers/reader.hpp"
 
 using namespace flakeid;
 

@@ -1,4 +1,4 @@
-#include "functions/moments.hpp"
+#include "readers/moments.hpp"
 
 extern "C" {
 #include "utils/date.h"

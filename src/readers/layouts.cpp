@@ -1,6 +1,6 @@
 // What layouts allow: what stands behind the view flakeid.layouts.
 #include "core/overlap.hpp"
-#include "functions/row.hpp"
+#include "server/row.hpp"
 #include "server/clock.hpp"
 #include "server/messages.hpp"
 

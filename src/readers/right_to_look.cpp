@@ -1,4 +1,4 @@
-#include "functions/right_to_look.hpp"
+#include "readers/right_to_look.hpp"
 
 #include "server/extension.hpp"
 

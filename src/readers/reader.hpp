@@ -1,7 +1,7 @@
 // The layout that a function reads ids with, decoded once per query.
 #pragma once
 
-#include "functions/right_to_look.hpp"
+#include "readers/right_to_look.hpp"
 #include "server/clock.hpp"
 #include "core/layout.hpp"
 #include "server/messages.hpp"

@@ -1,6 +1,6 @@
-#include "functions/reader.hpp"
+#include "readers/reader.hpp"
 
-#include "functions/named.hpp"
+#include "server/named.hpp"
 
 namespace flakeid {
 

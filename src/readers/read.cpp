@@ -2,8 +2,8 @@
 #include "server/clock.hpp"
 #include "core/explain.hpp"
 #include "server/messages.hpp"
-#include "functions/row.hpp"
-#include "functions/reader.hpp"
+#include "server/row.hpp"
+#include "readers/reader.hpp"
 
 using namespace flakeid;
 

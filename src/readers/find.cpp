@@ -2,9 +2,9 @@
 // comparisons with them, so that indexes and partition pruning serve.
 #include "server/clock.hpp"
 #include "server/extension.hpp"
-#include "functions/right_to_look.hpp"
-#include "functions/moments.hpp"
-#include "functions/reader.hpp"
+#include "readers/right_to_look.hpp"
+#include "readers/moments.hpp"
+#include "readers/reader.hpp"
 
 extern "C" {
 #include "nodes/makefuncs.h"
