@@ -370,4 +370,13 @@ sub instructions
 	return @counts;
 }
 
+# Instructions from begin to commit of one prepared INSERT of one row, for each key of a table: what the server does between
+# transactions is left out.
+sub row_instructions
+{
+	my ($self, $rows, @keys) = @_;
+	return $self->instructions(map { my $key = $_; [ 'StartTransactionCommand PortalRun CommitTransactionCommand', "EXECUTE row_$key\n" x $rows =~ s/\n$//r, $rows,
+		"CREATE TABLE row_$key (id $keys[$key] PRIMARY KEY, i int)\nPREPARE row_$key AS INSERT INTO row_$key (i) VALUES (1)" ] } 0 .. $#keys);
+}
+
 1;
