@@ -128,6 +128,11 @@ export class FlakeIds {
     // coordinators: what pg.Client takes, tried in turn; the default is that of PGHOST and the like. layout: a preset or a layout
     // text. ttl: seconds of a lease. timeout: seconds for a connection, and for an answer. secret: of an enciphered layout.
     constructor({ coordinators = [{}], realm = 'default', holder = 'a program', layout = 'snowflake', ttl = 60, timeout = 10, secret } = {}) {
+        for (const [name, length] of Object.entries({ ttl, timeout })) {
+            if (typeof length !== 'number' || !(length > 0 && length <= 86400)) {
+                throw new RangeError(`${name} is ${length}: it is a number of seconds, up to a day`);
+            }
+        }
         holder = `${holder} on ${hostname()}:${process.pid}`;
         this.#options = { coordinators, realm, holder, layout, ttl, timeout, secret };
     }
@@ -201,7 +206,7 @@ export class FlakeIds {
                 this.#error = undefined;
             } catch (error) {
                 this.#error = error;
-                pause = Math.min(pause, 1 + Math.random());
+                pause = 1 + Math.random();
             }
             this.#askAt = performance.now() + pause * 1000;
             await sleep(pause * 1000, undefined, { signal, ref: false }).catch(() => {});
@@ -251,6 +256,7 @@ export class FlakeIds {
         }
         // Ids go on rising from one lease to the next, unless a clock that was wrong is right again.
         let first = this.#layout.wordFrom(startUs);
+        first = first < 0n ? 0n : first;
         const after = this.#lease ? ((this.#lease.word >> this.#layout.sequenceBits) + 1n) << this.#layout.sequenceBits : first;
         if (after > first && after <= this.#layout.wordAt(nowUs + aheadUs)) {
             first = after;

@@ -8,6 +8,7 @@ A file to copy; it needs psycopg2 alone. doc/clients/lease_programs.md says what
 
 import datetime
 import os
+import queue
 import random
 import re
 import select
@@ -118,7 +119,7 @@ class Lease:
         self.layout, self.node, self.token, self.first, self.word = layout, node, token, first, first - 1
 
     def set_end(self, end):
-        self.end_us = end * SECOND
+        self.end_us = end * SECOND  # the keeper alone asks for it; draws ask for last
         self.last = min(self.layout.word_at(self.end_us) - 1, self.layout.last_word)
 
 
@@ -127,9 +128,15 @@ class FlakeIds:
     the coordinator's answers, carried on by a clock that nobody sets. So a process that was stopped finds that its lease is over.
 
     coordinators: connection strings, tried in turn; the default is that of PGHOST and the like. layout: a preset or a layout text.
-    ttl: seconds of a lease. timeout: seconds for a connection, and for an answer. secret: of an enciphered layout."""
+    ttl: seconds of a lease. timeout: seconds for a connection, and for an answer. secret: of an enciphered layout.
+
+    The keeper takes no lock, and what it changes it puts into one attribute: so a signal handler may close the generator, whatever
+    it interrupts."""
 
     def __init__(self, coordinators=("",), realm="default", holder="a program", layout="snowflake", ttl=60, timeout=10, secret=None):
+        for name, length in ("ttl", ttl), ("timeout", timeout):
+            if not (isinstance(length, (int, float)) and 0 < length <= 86400):
+                raise ValueError(f"{name} is {length!r}: it is a number of seconds, up to a day")
         self._coordinators, self._realm, self._holder, self._text = coordinators, realm, holder, layout
         self._ttl, self._timeout, self._secret = ttl, timeout, secret
         self._turn = 0  # of which coordinator: the next one's, where one gives no answer
@@ -140,11 +147,12 @@ class FlakeIds:
         os.register_at_fork(after_in_child=lambda: begin() and begin()())
 
     def _begin(self):
-        self._lock = threading.Lock()  # of all that follows
+        self._lock = threading.Lock()  # of who draws
         self._lease = self._keeper = self.last_error = None
         self._token = uuid.uuid4()  # of the next question for a lease: asked again, it gives the same lease
-        self._closing = threading.Event()
-        self._clock_us = self._clock_at = 0  # the time at that moment of time.monotonic_ns()
+        self._closed = False
+        self._wake = queue.SimpleQueue()  # of the keeper, before its pause is over
+        self._clock = 0, 0  # the time, and at which moment of time.monotonic_ns()
 
     @property
     def node(self):
@@ -153,9 +161,10 @@ class FlakeIds:
     def try_next(self):
         """The next id, or None where there is none at this moment."""
         with self._lock:
-            if self._keeper is None and not self._closing.is_set():
-                self._keeper = threading.Thread(target=self._keep, daemon=True, name="flake_lease")
-                self._keeper.start()
+            if self._keeper is None and not self._closed:
+                keeper = threading.Thread(target=self._keep, daemon=True, name="flake_lease")
+                keeper.start()
+                self._keeper = keeper
             if (lease := self._lease) is None:
                 return None
             now_us = self._now_us()
@@ -163,12 +172,13 @@ class FlakeIds:
             if word > lease.last or word > self._layout.word_at(now_us + AHEAD_US):
                 return None
             lease.word = word
-            return self._layout.id(word, lease.node)
+            # Whoever took the lease away meanwhile may have read the word before.
+            return self._layout.id(word, lease.node) if self._lease is lease else None
 
     def next(self, patience=10):
         """The next id. Where there is none for `patience` seconds, the error says why."""
         waits = patience * 200
-        while not self._closing.is_set():
+        while not self._closed:
             if (id := self.try_next()) is not None:
                 return id
             if waits <= 0:
@@ -179,36 +189,26 @@ class FlakeIds:
 
     def close(self):
         """Makes no more ids, and gives the node back. Where the coordinator does not hear of it, the lease runs out."""
-        self._closing.set()
+        self._closed = True
+        self._wake.put(None)
         if self._keeper is not None:
             self._keeper.join()
-        with self._lock:
-            lease, self._lease = self._lease, None
-        if lease is not None:
-            layout = lease.layout
-            last_us = (lease.word >> layout.sequence_bits) * layout.unit_us + layout.epoch_us if lease.word >= lease.first else 0
-            try:
-                self._ask("SELECT flakeid.lease_release(%s, to_timestamp(%s::float8 / 1000000))", str(lease.token), last_us)
-            except (OSError, psycopg2.Error) as error:
-                self.last_error = error
 
     def _why(self):
         lease = self._lease
-        reason = ("the generator is closed" if self._closing.is_set()
+        reason = ("the generator is closed" if self._closed
                   else "no node is leased" if lease is None
                   else f"the lease of node {lease.node} has ended" if self._now_us() >= lease.end_us
                   else f'layout "{self._text}" allows no more ids at this time')
         return f"{reason}: {self.last_error}" if self.last_error else reason
 
     def _now_us(self):
-        return self._clock_us + (time.monotonic_ns() - self._clock_at) // 1000
-
-    def _set_clock(self, us):
-        self._clock_us, self._clock_at = us, time.monotonic_ns()
+        us, at = self._clock
+        return us + (time.monotonic_ns() - at) // 1000
 
     def _keep(self):
         """Renews at a third of the lease, up to a quarter of that earlier, and a second or two after a failure."""
-        while not self._closing.is_set():
+        while not self._closed:
             pause = self._ttl / 3 * random.uniform(0.75, 1)
             try:
                 if not self._renew():
@@ -216,8 +216,19 @@ class FlakeIds:
                 self.last_error = None
             except Exception as error:  # whatever it is, the next question may have an answer
                 self.last_error = error
-                pause = min(pause, random.uniform(1, 2))
-            self._closing.wait(pause)
+                pause = random.uniform(1, 2)
+            try:
+                self._wake.get(timeout=pause)
+            except queue.Empty:
+                pass
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            layout = lease.layout
+            last_us = (lease.word >> layout.sequence_bits) * layout.unit_us + layout.epoch_us if lease.word >= lease.first else 0
+            try:
+                self._ask("SELECT flakeid.lease_release(%s, to_timestamp(%s::float8 / 1000000))", str(lease.token), last_us)
+            except Exception as error:
+                self.last_error = error
 
     def _renew(self):
         """Whether the lease goes on. One that the coordinator refuses serves until its end, unless there is another before."""
@@ -230,11 +241,10 @@ class FlakeIds:
                 str(lease.token), self._ttl, lease.end_us // SECOND)
         except psycopg2.errors.ObjectNotInPrerequisiteState:
             return False
-        with self._lock:
-            lease.set_end(end)
-            # A coordinator whose clock is wrong does not carry the time off.
-            own_us = self._now_us()
-            self._set_clock(own_us + max(-SLEW_US, min(SLEW_US, now_us - own_us)))
+        lease.set_end(end)
+        # A coordinator whose clock is wrong does not carry the time off.
+        own_us = self._now_us()
+        self._clock = own_us + max(-SLEW_US, min(SLEW_US, now_us - own_us)), time.monotonic_ns()
         return True
 
     def _acquire(self):
@@ -255,17 +265,17 @@ class FlakeIds:
         if start * SECOND > now_us + AHEAD_US:
             self._ask("SELECT flakeid.lease_release(%s, to_timestamp(0))", str(token))
             raise RuntimeError(f"the lease of node {node} begins ahead of the coordinator's clock")
-        first = layout.word_from(start * SECOND)
-        with self._lock:
-            # Ids go on rising from one lease to the next, unless a clock that was wrong is right again.
-            if self._lease is not None:
-                after = ((self._lease.word >> layout.sequence_bits) + 1) << layout.sequence_bits
-                if first < after <= layout.word_at(now_us + AHEAD_US):
-                    first = after
-            lease = Lease(layout, node, token, first)
-            lease.set_end(end)
-            self._lease = lease
-            self._set_clock(now_us)
+        first = max(layout.word_from(start * SECOND), 0)
+        # Ids go on rising from one lease to the next, unless a clock that was wrong is right again.
+        last, self._lease = self._lease, None
+        if last is not None:
+            after = ((last.word >> layout.sequence_bits) + 1) << layout.sequence_bits
+            if first < after <= layout.word_at(now_us + AHEAD_US):
+                first = after
+        lease = Lease(layout, node, token, first)
+        lease.set_end(end)
+        self._clock = now_us, time.monotonic_ns()
+        self._lease = lease
 
     def _ask(self, sql, *values):
         """Asks one question over a connection of its own, and returns the row of the answer. No answer in time is none, and so is

@@ -1,4 +1,4 @@
-# Three servers, two Node.js programs and two Python programs on leases of one realm: no id twice, each
+# Three servers, and two programs in each language, on leases of one realm: no id twice, each
 # inside its lease. Then what a hundred acquires at once, and one too many, get.
 use strict;
 use warnings;
@@ -14,12 +14,16 @@ use Programs;
 use Test::More;
 
 my $each = 400_000;
-my $coordinator = coordinator('coordinator', conf => "max_connections = 150\n");
+my $coordinator = coordinator('coordinator', conf => "max_connections = 150\nlisten_addresses = '127.0.0.1'\n");
+$coordinator->safe_psql('postgres', 'CREATE ROLE shop LOGIN IN ROLE flakeid_generator');
 my @servers = map { generator("server$_", $coordinator, ttl => '6s') } 1 .. 3;
 
 # The programs, with what of them this machine has, on leases that outlast a slow reader of what they print.
-my $dir = copied(map { ("doc/clients/flake_lease.$_", "test/clients/lease_programs/ids.$_") } qw(mjs py));
-my @programs = map { my ($language, @command) = @$_; map { [ @command, "$dir/ids.$language", "$dir/$language$_", encode_json({ holder => "$language$_" }) ] } 1 .. 2 } drivers();
+my ($dir, @drivers) = lease_programs();
+my @programs = map {
+	my ($language, @command) = @$_;
+	map { [ @command, "$dir/$language$_.ids", encode_json({ holder => "$language$_", coordinators => Programs::coordinators($language, $coordinator) }) ] } 1 .. 2
+} @drivers;
 note scalar(@programs), ' programs';
 
 my (@running, @printed, @errors);

@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use IPC::Run;
 use JSON::PP qw(encode_json);
 use Leases;
 use PostgreSQL::Test::Cluster;
@@ -13,12 +14,14 @@ use PostgreSQL::Test::Utils;
 use Programs;
 use Test::More;
 
-our @drivers = drivers();
-plan skip_all => 'needs node and npm, or psycopg2' if !@drivers;
+my ($dir, @found) = lease_programs();
+our @drivers = @found;
+plan skip_all => 'needs node and npm, psycopg2, Go or Java' if !@drivers;
+note 'programs in ', join ', ', map { $_->[0] } @drivers;
 my $many = $ENV{FLAKEID_IDS} // 200_000;
 
-my $dir = copied(map { ("doc/clients/flake_lease.$_", "test/clients/lease_programs/ids.$_") } qw(mjs py));
-my $coordinator = coordinator('coordinator', conf => "wal_keep_size = 20GB\n");
+# Java's driver knows no other sockets.
+my $coordinator = coordinator('coordinator', conf => "wal_keep_size = 20GB\nlisten_addresses = '127.0.0.1'\n");
 $coordinator->safe_psql('postgres', 'CREATE ROLE shop LOGIN IN ROLE flakeid_generator; CREATE TABLE made (id bigint, holder text)');
 $coordinator->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
@@ -35,10 +38,8 @@ sub programs
 	return map {
 		my ($language, @command) = @$_;
 		my $name = "$what.$language";
-		my @where = map { { host => $_->host, port => $_->port, user => 'shop', ($language eq 'py' ? 'dbname' : 'database') => 'postgres' } } @servers;
-		@where = map { my $at = $_; join ' ', map { "$_=$at->{$_}" } keys %$at } @where if $language eq 'py';
-		$of{$name} = Programs->new(@command, "$dir/ids.$language", "$dir/$name.ids",
-			encode_json({ holder => $name, coordinators => \@where, %option }));
+		$of{$name} = Programs->new(@command, "$dir/$name.ids",
+			encode_json({ holder => $name, coordinators => Programs::coordinators($language, @servers), %option }));
 		$name;
 	} @drivers;
 }
@@ -93,7 +94,8 @@ for my $driver (map { [$_] } @drivers)
 	($name) = programs('late', servers => [$coordinator], timeout => 2);
 	$of{$name}->tell(10);
 	waits(q{wait_event = 'SyncRep'});
-	waits(q{wait_event_type = 'Lock'});    # it asked again meanwhile
+	my $first = one("SELECT min(pid) $asking");
+	waits("pid <> $first");    # it asked again meanwhile
 	commits_go_on($now);
 	$of{$name}->answer;
 	goes_on($name, 'a question that was asked twice');
@@ -148,12 +150,44 @@ for my $name (@names)
 }
 ended(@names);
 
+# A length of time that is none is refused before anybody is asked.
+for my $driver (map { [$_] } grep { $_->[0] ne 'go' } @drivers)    # Go's have a type
+{
+	local @drivers = @$driver;
+	my $asked = one('SELECT sum(sessions) FROM pg_stat_database');
+	for my $option ([ ttl => '60s' ], [ ttl => 0 ], [ ttl => -1 ], [ ttl => 1e30 ], [ timeout => '10s' ], [ timeout => 0 ])
+	{
+		next if $driver->[0][0] eq 'java' && $option->[1] =~ /s/;
+		my ($name) = programs('none', @$option);
+		$of{$name}->tell(1);
+		my $said = '';
+		eval { $said = $of{$name}->answer; 1 } or $said = $@;
+		like($said, qr/the program ended: .*\b$option->[0]\b.* is .*(number of seconds|out of range)/s, "$name: $option->[0] $option->[1]");
+		eval { $of{$name}->end };
+	}
+}
+
+# A generator may be closed by a signal handler, whatever that interrupts; and no id is later than what it said to be its last.
+SKIP:
+{
+	my ($python) = grep { $_->[0] eq 'py' } @drivers;
+	skip 'no psycopg2', 2 if !$python;
+	my ($out, $err) = IPC::Run::run([ @$python[ 1 .. $#$python - 1 ], "$dir/close_in_signal.py", 40,
+		encode_json({ holder => 'signal', coordinators => Programs::coordinators('py', $coordinator) }) ], '<', \undef, '>', \my $printed, '2>', \my $errors);
+	is($errors . ($printed =~ tr/\n//), 40, 'closed in a signal handler, 40 times');
+	my $last = join ',', map { "($_)" } split /\n/, $printed;
+	is( one(qq{SELECT count(*) FROM (VALUES $last) AS i (id) WHERE NOT EXISTS (SELECT FROM flakeid.leases AS l WHERE l.holder LIKE 'signal on %'
+			AND l.node = flake_node(i.id, 'snowflake') AND l.released_at IS NOT NULL AND flake_timestamp(i.id, 'snowflake') BETWEEN l.lease_start AND l.last_stamp)}),
+		0, 'each last id is one of which the coordinator heard');
+}
+
 # The clock of the machine: an hour back, and an hour ahead.
 {
 	my $set_clock = sub { append_to_file("$dir/clock.new", "$_[0]\n"); rename "$dir/clock.new", "$dir/clock" or die $! };
 	$set_clock->(0);
 	PostgreSQL::Test::Utils::system_or_bail('cc', '-shared', '-fPIC', '-o', "$dir/shifted_clock.so", "$FindBin::Bin/shifted_clock.c", '-ldl');
 	local %ENV = (%ENV, LD_PRELOAD => "$dir/shifted_clock.so", SHIFTED_WALL => "$dir/clock");
+	local @drivers = grep { $_->[0] ne 'go' } @drivers;    # it asks the kernel, past what is preloaded
 	@names = programs('clock');
 	delete $ENV{LD_PRELOAD};
 	goes_on($_, 'makes ids') for @names;

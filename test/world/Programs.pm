@@ -13,7 +13,7 @@ use POSIX qw(WNOHANG);
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep);
 
-our @EXPORT = qw(copied drivers commits_wait commits_go_on);
+our @EXPORT = qw(copied drivers lease_programs commits_wait commits_go_on);
 
 my $top = abs_path(dirname(abs_path(__FILE__)) . '/../..');
 
@@ -42,6 +42,41 @@ sub copied
 		'<', \undef, '>&', \$log)
 	  or die "npm install failed: $log";
 	return $dir;
+}
+
+# A directory with the programs that make ids on leases, and how each of them is started: [language, command].
+sub lease_programs
+{
+	my $jar = '/usr/share/java/postgresql.jar';
+	my $dir = copied((map { "test/clients/lease_programs/$_" } qw(ids.mjs ids.py ids.go ids.java close_in_signal.py)), map { "doc/clients/$_" } qw(flake_lease.mjs flake_lease.py flake_lease.go FlakeIds.java));
+	my @programs = map { [ @$_, "$dir/ids.$_->[0]" ] } drivers();
+	if (system('go version >/dev/null 2>&1') == 0 && -d '/usr/share/gocode/src/github.com/jackc/pgconn')
+	{
+		mkdir $_ or die "$_: $!" for "$dir/go", "$dir/go/src", "$dir/go/src/flakelease";
+		rename "$dir/flake_lease.go", "$dir/go/src/flakelease/flake_lease.go" or die $!;
+		local %ENV = (%ENV, GOPATH => "$dir/go:/usr/share/gocode", GO111MODULE => 'off', GOCACHE => "$dir/gocache", GOFLAGS => '-p=2');
+		PostgreSQL::Test::Utils::system_or_bail('go', 'build', '-o', "$dir/ids_go", "$dir/ids.go");
+		push @programs, [ go => "$dir/ids_go" ];
+	}
+	if (-e $jar && system('javac -version >/dev/null 2>&1') == 0)
+	{
+		PostgreSQL::Test::Utils::system_or_bail('javac', '-Xlint:all', '-Werror', '-cp', $jar, '-d', $dir, "$dir/FlakeIds.java");
+		push @programs, [ java => 'java', '-cp', "$dir:$jar", "$dir/ids.java" ];
+	}
+	return ($dir, @programs);
+}
+
+# The coordinators, as the option of a program in this language has them.
+sub coordinators
+{
+	my ($language, @servers) = @_;
+	return [
+		map {
+			my ($host, $port) = ($_->host, $_->port);
+			$language eq 'mjs' ? { host => $host, port => $port, user => 'shop', database => 'postgres' }
+			  : $language eq 'java' ? "jdbc:postgresql://127.0.0.1:$port/postgres?user=shop"
+			  : "host=$host port=$port user=shop dbname=postgres"
+		} @servers ];
 }
 
 # From now on no commit is answered, since a standby that is not there would have to confirm it. What was committed by then is.
