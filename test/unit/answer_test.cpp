@@ -82,6 +82,11 @@ TEST(Answer, GrantIsWhatWasAskedFor)
               AnswerStatus::ok);
     EXPECT_EQ(grant_status({"7", token, start, start}, wish_of(false, true)),
               AnswerStatus::bad_span);
+    // The file of leases has 32 bits for the seconds of a lease.
+    EXPECT_EQ(grant_status({"7", token, "0", "2147483647"}, wish_of(false, true)),
+              AnswerStatus::ok);
+    EXPECT_EQ(grant_status({"7", token, "0", "2147483648"}, wish_of(false, true)),
+              AnswerStatus::bad_span);
     std::string other = token;
     other.back() = '0';
     EXPECT_EQ(grant_status({"7", other, start, end}, node_7), AnswerStatus::other_token);
@@ -161,14 +166,25 @@ TEST(Answer, ShapeIsLookedAtFirst)
     Term known{};
     const AnswerField id = {realm, sizeof realm - 1, true};
     const AnswerField end[] = {field, id, field, field};
+    Grant lease{};
+    lease.start_us = 0;
+    lease.end_us = 1000000;
+    Grant later = lease;
+    later.start_us = 7000000;
     const AnswerField no_end[] = {null, id, field, field};
     EXPECT_EQ(read_grant({0, 8, nullptr}, node_7, &known, &grant), AnswerStatus::bad_shape);
-    EXPECT_EQ(read_end({2, 4, end}, 0, &known, &end_us), AnswerStatus::bad_shape);
-    EXPECT_EQ(read_end({1, 1, end}, 0, &known, &end_us), AnswerStatus::bad_shape);
-    EXPECT_EQ(read_end({1, 4, no_end}, 0, &known, &end_us), AnswerStatus::bad_field);
-    EXPECT_EQ(read_end({1, 4, end}, 7000000, &known, &end_us), AnswerStatus::bad_span);
+    EXPECT_EQ(read_end({2, 4, end}, lease, &known, &end_us), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_end({1, 1, end}, lease, &known, &end_us), AnswerStatus::bad_shape);
+    EXPECT_EQ(read_end({1, 4, no_end}, lease, &known, &end_us), AnswerStatus::bad_field);
+    EXPECT_EQ(read_end({1, 4, end}, later, &known, &end_us), AnswerStatus::bad_span);
+    // A renewal moves the end by two days at most.
+    const AnswerField soon[] = {{"172801", 6, true}, id, field, field};
+    const AnswerField late[] = {{"172802", 6, true}, id, field, field};
+    Term other{};
+    EXPECT_EQ(read_end({1, 4, soon}, lease, &other, &end_us), AnswerStatus::ok);
+    EXPECT_EQ(read_end({1, 4, late}, lease, &known, &end_us), AnswerStatus::bad_span);
     EXPECT_EQ(known.number, 0);
-    EXPECT_EQ(read_end({1, 4, end}, 0, &known, &end_us), AnswerStatus::ok);
+    EXPECT_EQ(read_end({1, 4, end}, lease, &known, &end_us), AnswerStatus::ok);
     EXPECT_EQ(known.number, 7);
     EXPECT_EQ(read_nothing({1, 1, &null}), AnswerStatus::ok);
     EXPECT_EQ(read_nothing({1, 2, &null}), AnswerStatus::bad_shape);

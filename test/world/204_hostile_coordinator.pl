@@ -63,6 +63,7 @@ my %wrong = (
 my %answers = map { my $answer = $wrong{$_}[0]; $_ => lease(ref $answer ? $answer : sub { $answer }) } keys %wrong;
 $answers{good} = sub { return $_[0] eq 'connect' ? 'good' : FakeCoordinator::good(@_) };
 $answers{unwilling} = sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'installed' ? FakeCoordinator::refusal('42501', 'not for you') : undef };
+$answers{'for ever'} = sub { return $_[0] eq 'connect' ? 'good' : $_[0] eq 'renew' ? FakeCoordinator::row(6_100_000_000, @here) : FakeCoordinator::good(@_) };
 $answers{taken} = lease(FakeCoordinator::refusal('55006', 'node 5 is held by "the neighbour"'));
 # Mostly it is asked for leases, and never is it silent: there the lease worker's limits of time decide.
 $answers{'any bytes'} = sub {
@@ -121,6 +122,15 @@ is( $server->safe_psql('postgres', q{
 # A connection whose first question is refused is of no use for another.
 $fake->says('good');
 ok(wait_until(sub { error_of($server) eq '' }), 'a good answer');
+
+# A renewal is believed for as long as was asked for.
+$fake->says('for ever');
+my $renewals = $fake->asked('renew');
+ok(wait_until(sub { error_of($server); $fake->asked('renew') > $renewals + 2 }), 'a renewal until the year 2163, and the next ones');
+is( $server->safe_psql('postgres', q{SELECT count(*), count(*) FILTER (WHERE substring(value FROM 'until (.*)')::timestamptz > now() + interval '1 hour')
+		FROM flakeid.status WHERE name LIKE 'lease of node%' AND value LIKE 'until %'}),
+	'1|0', 'the lease ends soon');
+$fake->says('good');
 my $questions = () = $fake->questions;
 $fake->says('unwilling');
 my @since;

@@ -250,9 +250,8 @@ bool coordinator_renew(Coordinator& c, const char* realm, const Grant& known, in
     write_token(known.token, token);
     snprintf(length, sizeof length, "%d s", seconds);
     const char* const values[] = {token, length, seconds_text(known.end_us, end, sizeof end)};
-    return check(c, ask_in_realm(c, realm, columns, "", 3, values), [&](const Answer& answer) {
-        return read_end(answer, known.start_us, &c.known, end_us);
-    });
+    return check(c, ask_in_realm(c, realm, columns, "", 3, values),
+                 [&](const Answer& answer) { return read_end(answer, known, &c.known, end_us); });
 }
 
 bool coordinator_release(Coordinator& c, const char* realm, const unsigned char* token,

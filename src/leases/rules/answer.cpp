@@ -11,6 +11,10 @@ constexpr int64_t second_us = 1000000;
 constexpr uint64_t max_node_number = INT32_MAX;
 constexpr uint64_t max_moment_s = UINT64_C(253402300799); // the year 9999
 constexpr int64_t rounding_us = second_us;                // a coordinator may round a length up
+constexpr int64_t longest_us = INT32_MAX * second_us;     // of a lease that was asked for again
+// A renewal moves the end by a lease, which lasts a day at most, and perhaps by those before it
+// whose answers were lost.
+constexpr int64_t most_moved_us = 2 * 86400 * second_us;
 
 bool read_number(const AnswerField& field, uint64_t max, uint64_t* number)
 {
@@ -166,7 +170,7 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Term* known, Gra
         return AnswerStatus::other_token;
     }
     // One that was asked for before may have begun long ago.
-    if (read.start_us >= read.end_us ||
+    if (read.start_us >= read.end_us || read.end_us - read.start_us > longest_us ||
         (!wish.again && read.end_us - read.start_us > wish.seconds * second_us + rounding_us)) {
         return AnswerStatus::bad_span;
     }
@@ -181,7 +185,7 @@ AnswerStatus read_grant(const Answer& answer, const Wish& wish, Term* known, Gra
     return status;
 }
 
-AnswerStatus read_end(const Answer& answer, int64_t start_us, Term* known, int64_t* end_us)
+AnswerStatus read_end(const Answer& answer, const Grant& lease, Term* known, int64_t* end_us)
 {
     const AnswerStatus shape = check_shape(answer, 1 + term_columns);
     if (shape != AnswerStatus::ok) {
@@ -191,7 +195,7 @@ AnswerStatus read_end(const Answer& answer, int64_t start_us, Term* known, int64
     if (!read_moment(answer.fields[0], &end)) {
         return AnswerStatus::bad_number;
     }
-    if (end <= start_us) {
+    if (end <= lease.start_us || end - lease.end_us > most_moved_us) {
         return AnswerStatus::bad_span;
     }
     Term here;

@@ -83,8 +83,8 @@ const char* describe(AnswerStatus status);
 // asked for, of a coordinator that is to be believed.
 AnswerStatus read_grant(const Answer& answer, const Wish& wish, Term* known, Grant* grant);
 
-// Reads the new end of a lease that began at `start_us`, in seconds since 1970, and the same.
-AnswerStatus read_end(const Answer& answer, int64_t start_us, Term* known, int64_t* end_us);
+// Reads the new end of a lease, in seconds since 1970, and the same.
+AnswerStatus read_end(const Answer& answer, const Grant& lease, Term* known, int64_t* end_us);
 
 // Reads one row of one field, whose value does not matter.
 AnswerStatus read_nothing(const Answer& answer);
