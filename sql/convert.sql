@@ -101,6 +101,54 @@ SELECT * FROM changed;
 INSERT INTO by_default (note) VALUES ('first') RETURNING id;
 DROP TABLE always, by_default;
 
+-- Ids that are written as text or numeric: the values stay
+CREATE TABLE guilds (id varchar(20) PRIMARY KEY, name text);
+CREATE TABLE members (guild_id text NOT NULL REFERENCES guilds ON DELETE CASCADE, n int, PRIMARY KEY (guild_id, n));
+CREATE INDEX ON guilds (name, id);
+CREATE VIEW names AS SELECT id, name FROM guilds;
+INSERT INTO guilds SELECT 175928847299117063 + n, 'g' || n FROM generate_series(1, 5) n;
+INSERT INTO members SELECT id, 1 FROM guilds;
+CREATE TABLE threads (id numeric(20) PRIMARY KEY, up numeric(20) REFERENCES threads);
+INSERT INTO threads VALUES (5, NULL), (18, 5);
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+CALL flakeid.convert('guilds');
+CALL flakeid.convert('threads', type => 'bigint');
+SELECT * FROM changes;
+INSERT INTO guilds (name) VALUES ('new');
+INSERT INTO members (guild_id, n) SELECT id, 2 FROM guilds;
+INSERT INTO threads (up) VALUES (18);
+SELECT count(*), count(DISTINCT id) FROM members JOIN guilds ON id = guild_id;
+SELECT id, name FROM guilds WHERE id = 175928847299117064;
+CALL flakeid.convert_undo('guilds');
+CALL flakeid.convert_undo('threads');
+SELECT * FROM changed;
+SELECT count(*), count(DISTINCT id) FROM members JOIN guilds ON id = guild_id;
+SELECT id, up FROM threads WHERE id <= 18 ORDER BY id;
+-- What does not fit is named
+INSERT INTO guilds VALUES ('007'), ('abc'), ('1.5'), (' 5'), ('9999999999999999999');
+INSERT INTO threads VALUES (18446744073709551615);
+CALL flakeid.convert('guilds');
+CALL flakeid.convert('threads');
+CREATE TABLE short (id varchar(10) PRIMARY KEY);
+CREATE TABLE spelled (id text COLLATE "C" PRIMARY KEY, up text DEFAULT '1' REFERENCES spelled);
+CREATE TABLE patterns (id text PRIMARY KEY);
+CREATE INDEX ON patterns (id text_pattern_ops);
+CREATE INDEX ON patterns (length(id));
+CALL flakeid.convert('short');
+CALL flakeid.convert('spelled');
+CALL flakeid.convert('patterns');
+SELECT * FROM changed WHERE line ~ 'guilds|members|threads';
+DROP TABLE guilds, members, threads, short, spelled, patterns CASCADE;
+-- What an undo could not give back as it was
+CREATE TABLE parted (id serial, at int, PRIMARY KEY (id, at)) PARTITION BY LIST (at);
+CREATE INDEX ON parted (at) WHERE id > 5;
+CREATE TABLE ruled (id serial PRIMARY KEY);
+CREATE VIEW through AS SELECT id FROM ruled;
+CREATE RULE away AS ON DELETE TO through DO INSTEAD DELETE FROM ruled WHERE id = OLD.id;
+CALL flakeid.convert('parted', 'id');
+CALL flakeid.convert('ruled');
+DROP TABLE parted, ruled CASCADE;
 -- serial, a new column beside it; each kind of thing that the old one was in
 CREATE TABLE products (id serial PRIMARY KEY, parent_id int REFERENCES products, sku text, CONSTRAINT positive CHECK (id > 0), UNIQUE (sku, id));
 CREATE INDEX heads ON products (parent_id DESC) INCLUDE (id) WHERE parent_id IS NOT NULL;

@@ -53,7 +53,9 @@ BEGIN
     memory := jsonb_build_object('table', root::regclass::text, 'oid', root::int8, 'column', a.attname, 'from', a.typ::text, 'way', way,
         'type', CASE way WHEN 'undo' THEN 'bigint' WHEN 'back' THEN was ->> 'from' ELSE flakeid.convert_type(asked)::text END,
         'also', coalesce(CASE WHEN undo THEN was -> 'also' END, also), 'created_at', created_at, 'wanted', node, 'was', CASE WHEN undo THEN was END);
-    IF way IN ('made', 'back') THEN
+    IF flakeid.convert_is_cast(CASE WHEN undo THEN to_regtype(was ->> 'from') ELSE a.typ END) AND way <> 'made' THEN
+        memory := memory || '{"casts": true}';
+    ELSIF way IN ('made', 'back') THEN
         memory := memory || jsonb_build_object('finds', format('%s.%I', a.nsp::regnamespace, 'flakeid_find_' || root),
             'map', coalesce(CASE WHEN undo THEN was ->> 'map' END, format('%s.%I', a.nsp::regnamespace, flakeid.free_name(a.nsp, format('%s_%s', a.relname, a.attname), '_map'))),
             'fresh', CASE WHEN way = 'made' THEN flakeid.convert_home() || '.flake_next()'
@@ -238,7 +240,7 @@ BEGIN
                     EXECUTE format('SELECT %1$s.flake_make(now(), $1, 0) - %1$s.flake_floor(now())', flakeid.convert_home()) INTO base USING node;
                     memory := memory || jsonb_build_object('node', node, 'node_base', base);
                     RAISE NOTICE 'Old rows get ids of node %. No other server may have had it.', node;
-                ELSIF way = 'kept' THEN
+                ELSIF NOT memory ? 'map' THEN
                     memory := memory || '{"mapped": true, "armed": true}';
                 END IF;
                 locked := flakeid.partition_lock(flakeid.convert_all_of(rels), 'ACCESS EXCLUSIVE');
@@ -480,7 +482,7 @@ BEGIN
         SELECT format('No index begins with column %I of table %s, so %s: CREATE INDEX CONCURRENTLY ON %s (%I);', p.col, p.rel::regclass,
             CASE p.depth WHEN 0 THEN 'the lock of the change lasts as long as reading the table' ELSE 'each DELETE of what it refers to reads the whole table' END, p.rel::regclass, p.col)
         FROM unnest(places) AS p WHERE NOT flakeid.convert_is_led_to(p.rel, p.att);
-    IF memory ->> 'way' = 'kept' THEN
+    IF memory ->> 'way' = 'kept' AND NOT memory ? 'casts' THEN
         RETURN NEXT 'Old rows keep their ids. Numbers carry no time: AND id >= flakeid.first_real_id(...) leaves them out of what id <@ tstzrange(...) finds.';
     END IF;
 END

@@ -142,12 +142,26 @@ CREATE FUNCTION flakeid.convert_sequence(rel oid, att int2) RETURNS oid
 $$;
 COMMENT ON FUNCTION flakeid.convert_sequence(oid, int2) IS 'internal: the sequence that belongs to a column';
 
+-- Such a column may hold ids that only look otherwise: each is cast to its new type, and back.
+CREATE FUNCTION flakeid.convert_is_cast(typ regtype) RETURNS bool
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT typ IN ('text'::regtype, 'varchar'::regtype, 'numeric'::regtype)
+$$;
+COMMENT ON FUNCTION flakeid.convert_is_cast(regtype) IS 'internal: whether a type can hold ids as decimal numbers that no cast reads unasked';
+
+CREATE FUNCTION flakeid.convert_value(col text, typ regtype, new_type text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN flakeid.convert_is_cast(typ) OR new_type ~ '^(text|character varying|numeric)' THEN format('%s::pg_catalog.text::%s', col, new_type) ELSE col END
+$$;
+COMMENT ON FUNCTION flakeid.convert_value(text, regtype, text) IS 'internal: an expression, as its new type';
+
 CREATE FUNCTION flakeid.convert_highest(rel oid, col name) RETURNS int8
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     highest int8;
 BEGIN
-    EXECUTE format('SELECT max(%I)::int8 FROM %s', col, rel::regclass) INTO highest;
+    EXECUTE format(CASE WHEN flakeid.convert_is_cast((SELECT x.atttypid FROM pg_attribute AS x WHERE x.attrelid = rel AND x.attname = col)) THEN 'SELECT max(%I::text::int8) FROM %s'
+                        ELSE 'SELECT max(%I)::int8 FROM %s' END, col, rel::regclass) INTO highest;
     RETURN highest;
 END
 $$;
@@ -220,7 +234,7 @@ BEGIN
                    NOT r.replaced AND format_type(a.atttypid, NULL) <> n.new_type AND (a.atttypid = 'int8'::regtype OR a.atttypid = flakeid.convert_type(NULL)),
                    one.depth, one.via, one.condition, flakeid.convert_name('new', a.attname), flakeid.convert_name('old', a.attname))::flakeid.convert_place
         FROM one JOIN pg_attribute AS a ON a.attrelid = one.rel AND a.attname = one.col
-             CROSS JOIN LATERAL (SELECT way IN ('made', 'back') OR way = 'kept' AND memory ->> 'from' IN ('smallint', 'integer')) AS r (replaced)
+             CROSS JOIN LATERAL (SELECT way IN ('made', 'back') OR way = 'kept' AND (memory ->> 'from' IN ('smallint', 'integer') OR memory ? 'casts')) AS r (replaced)
              CROSS JOIN LATERAL (SELECT coalesce(
                  (SELECT c ->> 'type' FROM jsonb_array_elements(memory #> '{was,columns}') AS c
                   WHERE way IN ('undo', 'back') AND to_regclass(c ->> 'table') = one.rel AND c ->> 'column' = one.col::text LIMIT 1), target)) AS n (new_type)

@@ -184,14 +184,20 @@ BEGIN
 
     -- The columns
     RETURN QUERY SELECT format('Column %I is of type %s.', key.col, key.typ), NULL
-        WHERE key.typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, flakeid.convert_type(NULL));
+        WHERE key.typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, flakeid.convert_type(NULL)) AND NOT (flakeid.convert_is_cast(key.typ) AND way <> 'made');
     IF FOUND THEN
         RETURN;
+    END IF;
+    IF memory ? 'casts' AND forth THEN
+        RETURN QUERY SELECT * FROM flakeid.convert_misfits(places);
+        IF FOUND THEN
+            RETURN;
+        END IF;
     END IF;
     RETURN QUERY
         SELECT format('Column %I of table %s, which follows, is of type %s.', p.col, p.rel::regclass, p.typ), NULL
         FROM unnest(places) AS p
-        WHERE forth AND p.depth > 0
+        WHERE forth AND p.depth > 0 AND NOT memory ? 'casts'
           AND (p.typ NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, flakeid.convert_type(NULL)) OR (p.typ = 'uuid'::regtype) <> (key.typ = 'uuid'::regtype));
     RETURN QUERY
         SELECT format('Column %I of table %s has fewer bytes than the key, and an undo could not give them back.', p.col, p.rel::regclass),
@@ -230,7 +236,11 @@ BEGIN
              JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
              JOIN pg_rewrite AS w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid AND w.rulename <> '_RETURN'
              JOIN pg_class AS k ON k.oid = w.ev_class
-        WHERE w.ev_class NOT IN (SELECT v.view FROM flakeid.convert_views(changed, changed_atts) AS v) OR k.relkind <> 'v'
+        WHERE w.ev_class NOT IN (SELECT v.view FROM flakeid.convert_views(changed, changed_atts) AS v)
+        UNION
+        SELECT format('Rule %I of view %s, which reads the column, would be made again.', w.rulename, w.ev_class::regclass),
+               format('Drop the rule before, and create it again afterwards: DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
+        FROM flakeid.convert_views(changed, changed_atts) AS v JOIN pg_rewrite AS w ON w.ev_class = v.view AND w.rulename <> '_RETURN'
         UNION
         SELECT format('Rule %I of table %s stands in the way of a new column.', w.rulename, w.ev_class::regclass),
                format('Drop the rule before, and create it again afterwards: DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
@@ -298,14 +308,14 @@ BEGIN
         FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
              JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att
              JOIN pg_index AS i ON i.indexrelid = d.objid
-        WHERE NOT t.replaced AND t.rel = t.whole AND NOT t.leaf AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL);
+        WHERE t.rel = t.whole AND NOT t.leaf AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL);
     RETURN QUERY
         SELECT format('Index %s has operator class %I, which takes %s and no other type.', i.indexrelid::regclass, o.opcname, o.opcintype::regtype), anew
         FROM flakeid.convert_trees(places) AS t
              JOIN pg_index AS i ON i.indrelid = t.rel CROSS JOIN LATERAL unnest(i.indkey, i.indclass) AS u (att, class)
              JOIN pg_opclass AS o ON o.oid = u.class
         WHERE t.replaced AND u.att = t.att AND NOT o.opcdefault AND (forth OR o.opcintype <> places[1].typ)
-          AND o.opcintype IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype) ORDER BY i.indexrelid;
+          AND o.opcintype IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, 'text'::regtype, 'numeric'::regtype) ORDER BY i.indexrelid;
     RETURN QUERY
         SELECT format('Security label of provider %s stands on %s.', s.provider, pg_describe_object(s.classoid, s.objoid, s.objsubid)),
                'Take it away before, and set it again afterwards.'
@@ -331,7 +341,7 @@ BEGIN
         SELECT format('Column %I of table %s refers to table %s too, by foreign key %I.', p.col, p.rel::regclass, f.confrelid::regclass, f.conname),
                format('ALTER TABLE %s DROP CONSTRAINT %I;', p.rel::regclass, f.conname)
         FROM unnest(places) AS p JOIN pg_constraint AS f ON f.conrelid = p.rel AND p.att = ANY (f.conkey)
-        WHERE p.replaced AND way <> 'kept' AND p.depth > 0 AND f.contype = 'f' AND f.conparentid = 0
+        WHERE p.replaced AND (way <> 'kept' OR memory ? 'casts') AND p.depth > 0 AND f.contype = 'f' AND f.conparentid = 0
           AND NOT EXISTS (SELECT FROM unnest(places) AS g
                           WHERE g.rel = coalesce(pg_partition_root(f.confrelid), f.confrelid)
                             AND g.col = flakeid.convert_column_name(f.confrelid, f.confkey[array_position(f.conkey, p.att)])) ORDER BY p.rel, f.conname;
@@ -405,6 +415,54 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, flakeid.convert_place[], jsonb, bool) IS 'internal: why a conversion cannot be done, and a statement that helps';
+
+-- Ids that are written as text or numeric must come back from an undo as they are, and new ones must have room there.
+CREATE FUNCTION flakeid.convert_misfits(places flakeid.convert_place[], OUT problem text, OUT hint text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    p record;
+    misfits record;
+BEGIN
+    FOR p IN SELECT x.*, x.rel::regclass AS tab, a.atttypmod AS typmod, a.attcollation, t.typcollation, d.adbin IS NOT NULL AS has_default
+             FROM unnest(places) AS x JOIN pg_attribute AS a ON a.attrelid = x.rel AND a.attnum = x.att JOIN pg_type AS t ON t.oid = a.atttypid
+                  LEFT JOIN pg_attrdef AS d ON d.adrelid = x.rel AND d.adnum = x.att ORDER BY x.depth, x.rel, x.att LOOP
+        hint := NULL;
+        IF NOT flakeid.convert_is_cast(p.typ) OR (p.typ = 'numeric'::regtype) <> ((places[1]).typ = 'numeric'::regtype) THEN
+            problem := format('Column %I of table %s, which follows, is of type %s, and the key of type %s.', p.col, p.tab, p.typ, (places[1]).typ);
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
+        IF p.condition IS NOT NULL THEN
+            problem := format('Column %I of table %s follows under a condition, and what it holds otherwise may be no number.', p.col, p.tab);
+            RETURN NEXT;
+        ELSIF p.attcollation <> p.typcollation THEN
+            problem := format('Column %I of table %s has a collation of its own.', p.col, p.tab);
+            RETURN NEXT;
+        ELSIF EXISTS (SELECT FROM pg_index AS i CROSS JOIN LATERAL unnest(i.indkey, i.indcollation) AS u (att, coll) WHERE i.indrelid = p.rel AND u.att = p.att AND u.coll <> p.attcollation) THEN
+            problem := format('Column %I of table %s is in an index with a collation of its own.', p.col, p.tab);
+            hint := 'Drop it before, and create it again afterwards.';
+            RETURN NEXT;
+        ELSIF p.depth > 0 AND p.has_default THEN
+            problem := format('Column %I of table %s has a default.', p.col, p.tab);
+            hint := format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', p.tab, p.col);
+            RETURN NEXT;
+        ELSIF p.typmod >= 0 AND (CASE p.typ WHEN 'numeric'::regtype THEN (p.typmod - 4) >> 16 < 19 OR (p.typmod - 4) & 2047 > 0 ELSE p.typmod - 4 < 19 END) THEN
+            problem := format('Column %I of table %s has no room for ids of 19 digits.', p.col, p.tab);
+            hint := format('ALTER TABLE %s ALTER COLUMN %I TYPE %s;', p.tab, p.col, p.typ);
+            RETURN NEXT;
+        END IF;
+        EXECUTE format($q$
+            SELECT count(*) AS rows, string_agg(quote_literal(left(m.v, 40)), ', ' ORDER BY m.n) FILTER (WHERE m.n <= 3) AS some
+            FROM (SELECT t.v, row_number() OVER () AS n FROM (SELECT %1$I::text AS v FROM %2$s) AS t
+                  WHERE CASE WHEN t.v ~ '^(0|-?[1-9][0-9]{0,18})$' THEN t.v::numeric NOT BETWEEN -9223372036854775808 AND 9223372036854775807 ELSE t.v IS NOT NULL END) AS m$q$, p.col, p.tab) INTO misfits;
+        IF misfits.rows > 0 THEN
+            problem := format('Of the values in column %I of table %s, %s are no ids in decimal digits: %s.', p.col, p.tab, misfits.rows, misfits.some || CASE WHEN misfits.rows > 3 THEN ', ...' ELSE '' END);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_misfits(flakeid.convert_place[]) IS 'internal: why columns of text or numeric cannot become ids';
 
 -- The texts that an undo puts back, as far as what took their place is as it was.
 CREATE FUNCTION flakeid.convert_fitting(places flakeid.convert_place[], originals jsonb) RETURNS jsonb

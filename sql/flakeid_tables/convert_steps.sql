@@ -288,7 +288,7 @@ $f$, key.new_type, CASE WHEN way = 'back' AND was ? 'kept' THEN format('
             || format('REVOKE ALL ON FUNCTION %s(%s) FROM PUBLIC', memory ->> 'finds', memory ->> 'from');
     END IF;
     statements := statements || flakeid.convert_trigger(root, places, memory, root, memory, false);
-    RETURN CASE way WHEN 'kept' THEN statements || flakeid.convert_arm(root, places, memory) ELSE statements END;
+    RETURN CASE WHEN memory ? 'map' THEN statements ELSE statements || flakeid.convert_arm(root, places, memory) END;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_begin(oid, int2, flakeid.convert_place[], jsonb) IS 'internal: the statements that make new columns';
@@ -301,12 +301,12 @@ DECLARE
     holds text;
     statements text[] := '{}';
 BEGIN
-    SELECT string_agg(format(E'\n    %s;', CASE WHEN NOT memory ? 'finds' THEN format('NEW.%I := NEW.%I', p.new_col, p.col)
+    SELECT string_agg(format(E'\n    %s;', CASE WHEN NOT memory ? 'finds' THEN format('NEW.%I := %s', p.new_col, flakeid.convert_value(format('NEW.%I', p.col), p.typ, p.new_type))
                   WHEN p.condition IS NULL THEN format('NEW.%I := %s(NEW.%I)', p.new_col, memory ->> 'finds', p.col)
                   ELSE format('NEW.%1$I := CASE WHEN (SELECT (%4$s) FROM (SELECT NEW.*) AS %5$I) THEN %2$s(NEW.%3$I) ELSE NEW.%3$I END', p.new_col, memory ->> 'finds', p.col, p.condition,
                       (SELECT c.relname FROM pg_class AS c WHERE c.oid = tab)) END), '' ORDER BY p.depth, p.att),
            CASE WHEN bool_and(p.condition IS NULL) AND memory ->> 'way' <> 'back' THEN string_agg(CASE WHEN memory ? 'finds' THEN format('NEW.%2$I IS DISTINCT FROM OLD.%2$I OR NEW.%1$I IS NULL AND NEW.%2$I IS NOT NULL', p.new_col, p.col)
-                  ELSE format('NEW.%I IS DISTINCT FROM NEW.%I', p.new_col, p.col) END, ' OR ') END
+                  ELSE format('NEW.%I IS DISTINCT FROM %s', p.new_col, flakeid.convert_value(format('NEW.%I', p.col), p.typ, p.new_type)) END, ' OR ') END
     INTO body, holds FROM unnest(places) AS p WHERE p.replaced AND p.rel = tab;
     IF remember IS NOT NULL THEN
         statements := ARRAY[
@@ -484,7 +484,7 @@ BEGIN
            string_agg(CASE memory ->> 'way' WHEN 'back' THEN format('t.%I IS DISTINCT FROM %s', p.new_col, v.whole) -- it may be older than the reference
                       ELSE format('t.%I IS NULL AND t.%I IS NOT NULL', p.new_col, p.col) END, ' OR ' ORDER BY p.att) AS missing INTO u
     FROM unnest(places) AS p
-         CROSS JOIN LATERAL (SELECT format(CASE WHEN NOT memory ? 'finds' THEN 't.%1$I'
+         CROSS JOIN LATERAL (SELECT format(CASE WHEN NOT memory ? 'finds' THEN replace(flakeid.convert_value(format('t.%I', p.col), p.typ, p.new_type), '%', '%%')
                  ELSE CASE WHEN kept IS NOT NULL THEN 'CASE WHEN t.%1$I <= %5$s THEN t.%1$I ELSE ' ELSE '' END || 'coalesce((SELECT m.%3$I FROM %2$s AS m WHERE m.%4$I = t.%1$I), %6$s(t.%1$I))' || CASE WHEN kept IS NOT NULL THEN ' END' ELSE '' END END,
              p.col, memory ->> 'map', CASE memory ->> 'way' WHEN 'back' THEN 'old_id' ELSE 'new_id' END, CASE memory ->> 'way' WHEN 'back' THEN 'new_id' ELSE 'old_id' END, kept, memory ->> 'finds') AS value) AS x
          CROSS JOIN LATERAL (SELECT CASE WHEN p.condition IS NULL THEN x.value ELSE format('CASE WHEN (%s) THEN %s ELSE t.%I END', p.condition, x.value, p.col) END AS whole) AS v

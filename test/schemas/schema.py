@@ -18,7 +18,7 @@ class Schema:
         self.kind, self.type, column, self.named = self.pick(KEYS)[1:]
         self.shape = self.pick(SHAPES)[1]
         self.type, column = self.type.replace('<s>', self.s), column.replace('<s>', self.s)
-        self.created_at = r.random() < 0.15 and self.type not in ('text',)
+        self.created_at = r.random() < 0.15 and self.type not in ('text', 'varchar(20)', 'numeric(20)')
         self.as_bigint = r.random() < 0.2
         self.steps = r.randrange(1, 14)
         self.undo_stopped = r.random() < 0.4
@@ -69,7 +69,7 @@ class Schema:
         if self.type == 'uuid': values = ["'%d0000000-0000-4000-8000-00000000000%d'" % (i, i) for i in range(1, 6)]
         else:
             values = [str(i) for i in (1, 2, 3, 10, 11)] + values
-            if self.type == 'text': values = ["'%s'" % v for v in values]
+            if self.type in ('text', 'varchar(20)'): values = ["'%s'" % v for v in values]
         if self.shape == 'unique_only' and not self.few: values.append('NULL')
         for i, v in enumerate(values, 1):
             sql.append("INSERT INTO %s (%s, nat, tenant, qty, region, created) OVERRIDING SYSTEM VALUE VALUES (%s, 'n%d', %d, %d, '%s', now() - interval '%d hours')" %
@@ -84,7 +84,7 @@ class Schema:
         kind = r.choices(['simple', 'cascade', 'deferrable', 'not_valid', 'full', 'wide', 'narrow', 'pk', 'multi', 'partitioned', 'self', 'cycle', 'other_owner', 'domain', 'chain', 'set_default', 'heir', 'two'], [5, 3, 2, 1, 1, 1, 1, 2, 3, 1, 2, 1, 1, 1, 2, 1, 1, 1])[0]
         kind = 'simple' if self.easy and kind in REFUSED else kind
         typ = {'wide': 'bigint', 'narrow': 'integer', 'domain': s + '.key_int'}.get(kind, self.type)
-        if self.type in ('uuid', 'text') or 'key_int' in typ and kind != 'domain': typ = self.type
+        if self.type in ('uuid', 'text', 'varchar(20)') or 'key_int' in typ and kind != 'domain': typ = self.type
         parent, key = self.t, self.k
         needs = {0}
         both = 'tenant, ' if self.shape == 'composite' else 'region, ' if self.shape == 'list' else ''

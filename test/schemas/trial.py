@@ -150,7 +150,7 @@ class Trial:
     def write(self, c, when, made):
         """INSERT, UPDATE, DELETE in the table and its children. made: ids come by default."""
         s, errors = self.schema, []
-        value = {'uuid': 'gen_random_uuid()', 'text': "'t' || (random() * 1e9)::int", 'oid': '(1000 + random() * 1e6)::int::oid'}.get(s.type, '(1000 + random() * 30000)::int')
+        value = {'uuid': 'gen_random_uuid()', 'text': '(1000 + random() * 1e9)::int::text', 'varchar(20)': '(1000 + random() * 1e9)::int::text', 'oid': '(1000 + random() * 1e6)::int::oid'}.get(s.type, '(1000 + random() * 30000)::int')
         nat = when.replace(' ', '_')
         named = s.named and not made
         def do(sql):
