@@ -63,7 +63,7 @@ sub ratio { my ($a, $b) = @_; return median(@$a) / median(@$b); }
 sub machine
 {
 	my ($server) = @_;
-	my ($model) = output('lscpu') =~ /^Model name:\s*(.*)/m;
+	my ($model) = (eval { output('lscpu') } // output('cat', '/proc/cpuinfo')) =~ /^model name\s*:\s*(.*)/mi; # a chroot may have no /sys
 	my ($compiler) = output('c++', '--version') =~ /(.*)/;
 	my ($memory) = output('cat', '/proc/meminfo') =~ /^MemTotal:\s*(\d+)/m;
 	my ($clock) = eval { output('cat', '/sys/devices/system/clocksource/clocksource0/current_clocksource') };
