@@ -563,3 +563,5 @@ SELECT flake_floor(now(), flakeid.layout_above(2000000000000000000)) > 200000000
 
 DROP OWNED BY regress_keeper;
 DROP ROLE regress_keeper, regress_reader;
+RESET ALL;
+DROP EXTENSION flakeid, flakeid_tables;

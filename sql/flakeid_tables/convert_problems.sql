@@ -392,7 +392,7 @@ BEGIN
                 RETURN QUERY SELECT format('This server makes ids with node %s.', memory ->> 'wanted'), NULL;
             END IF;
         ELSE
-            RETURN QUERY SELECT 'No node is left for ids of old rows.', 'Name one that no server ever had, as in node => 1000.' WHERE flakeid.convert_node(root, NULL, false) IS NULL;
+            RETURN QUERY SELECT 'No node is left for ids of old rows.', 'Name one that no server ever had, as in node => N.' WHERE flakeid.convert_node(root, NULL, false) IS NULL;
         END IF;
         EXECUTE format('SELECT count(*) FILTER (WHERE %1$I IS NULL) AS without, count(*) FILTER (WHERE %1$I > clock_timestamp()) AS ahead,
                               count(*) FILTER (WHERE %1$I < $1) AS early FROM %2$s', created_at, root::regclass)
