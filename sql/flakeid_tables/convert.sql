@@ -483,7 +483,7 @@ BEGIN
             CASE p.depth WHEN 0 THEN 'the lock of the change lasts as long as reading the table' ELSE 'each DELETE of what it refers to reads the whole table' END, p.rel::regclass, p.col)
         FROM unnest(places) AS p WHERE NOT flakeid.convert_is_led_to(p.rel, p.att);
     IF memory ->> 'way' = 'kept' AND NOT memory ? 'casts' THEN
-        RETURN NEXT 'Old rows keep their ids. Numbers carry no time: AND id >= flakeid.first_real_id(...) leaves them out of what id <@ tstzrange(...) finds.';
+        RETURN NEXT 'Old rows keep their ids. Numbers carry no time: AND id >= (SELECT flakeid.first_real_id(...)) leaves them out of id <@ tstzrange(...).';
     END IF;
 END
 $$;
