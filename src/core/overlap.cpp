@@ -115,10 +115,15 @@ IdBits id_bits(const Layout& layout, uint32_t node, uint32_t any_of)
     return bits;
 }
 
+bool same_step(const IdBits& a, const IdBits& b)
+{
+    return step_of_time(a) == step_of_time(b);
+}
+
 bool can_overlap(const IdBits& a, const IdBits& b)
 {
     assert((a.varying & a.fixed) == 0 && (b.varying & b.fixed) == 0);
-    return step_of_time(a) == step_of_time(b) && are_close(a.epoch_us, b.epoch_us) &&
+    return same_step(a, b) && are_close(a.epoch_us, b.epoch_us) &&
            ((a.fixed ^ b.fixed) & ~a.varying & ~b.varying) == 0;
 }
 

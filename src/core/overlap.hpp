@@ -22,14 +22,17 @@ IdBits id_bits(const Layout& layout, uint32_t node, uint32_t any_of = 0);
 // Returns the bits that differ among the nodes of a span, and all below them.
 uint32_t bits_of_span(uint32_t first_node, uint32_t last_node);
 
+// Tells whether a step of time is worth the same in both ids: a tick twice as long, one bit higher
+// up, is the same.
+bool same_step(const IdBits& a, const IdBits& b);
+
 // Epochs that lie further apart than this never meet while a server runs: what one layout makes
 // now, the other makes that much later.
 constexpr int64_t epochs_apart_us = 365 * us_per_day;
 
 // Tells whether an id of one may be an id of the other. A step of time must be worth the same in
-// both ids (a tick twice as long, one bit higher up, is the same), and their epochs must lie less
-// than epochs_apart_us apart. Layouts whose ids rise at another pace are not compared: they agree
-// only in passing.
+// both ids, and their epochs must lie less than epochs_apart_us apart. Layouts whose ids rise at
+// another pace are not compared: they agree only in passing (used.hpp).
 bool can_overlap(const IdBits& a, const IdBits& b);
 
 // A stretch of ticks, both ends included. Empty when first > last.

@@ -47,16 +47,17 @@ void records_give_back(Records* shared, int place);
 // an errno.
 int records_put(const char* file, int place, Record* records, int count = 1);
 
-// Writes a record of the current fence that `fill` fills with the body, and flushes it. Returns 0
-// or an errno. Where the file was not this server's own, or there was none, all other records are
-// replaced first. Whoever began a larger fence meanwhile may have made it count for nothing.
+// Writes a record of the current fence that `fill` fills with the body for a place, and flushes it.
+// Returns 0 or an errno. Where the file was not this server's own, or there was none, all other
+// records are replaced first. Whoever began a larger fence meanwhile may have made it count for
+// nothing.
 template <typename Fill>
 int records_write(const char* file, Records* shared, Fill fill)
 {
     Record record{};
     auto put = [&](int place) {
         record.head.fence = pg_atomic_read_u64(&shared->fence);
-        fill(&record);
+        fill(&record, place);
         const int result = records_put(file, place, &record);
         if (result == 0) {
             pg_atomic_fetch_or_u32(&shared->fresh, 1u << place); // same without: only slower

@@ -7,8 +7,18 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
     Contents found{};
     found.fence = fence_of_records(records);
     found.own = own_records(records, facts);
-    for (const Record& record : records) {
-        if (!is_sealed(record) || record.head.fence != found.fence) {
+    for (int place = 0; place < record_count; place++) {
+        const Record& record = records[place];
+        if (!is_sealed(record)) {
+            continue;
+        }
+        Body body;
+        memcpy(&body, record.body, sizeof body);
+        for (int i = 0; i < used_in_part && record.head.format == body_format; i++) {
+            Used& used = found.used[place % used_parts * used_in_part + i];
+            used = united(used, body.used[i]);
+        }
+        if (record.head.fence != found.fence) {
             continue;
         }
         if (record.head.format != body_format) {
@@ -18,8 +28,6 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
                     errdetail("This library knows format " UINT64_FORMAT ".", body_format),
                     errhint("Install the later version of flakeid that this server had."));
         }
-        Body body;
-        memcpy(&body, record.body, sizeof body);
         const Body before = found.body;
         found.body = body; // whose incarnation it is, is the same in all of them
         found.body.stamped = merged(before.stamped, body.stamped);

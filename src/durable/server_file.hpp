@@ -3,6 +3,7 @@
 
 #include "core/stamp.hpp"
 #include "durable/records.hpp"
+#include "durable/used.hpp"
 
 namespace flakeid {
 
@@ -20,13 +21,15 @@ struct Body {
     int64_t incarnated_us; // when this incarnation of the data directory began
     Stamped stamped;
     int64_t counter; // server_counted_by(): the layout that counts set-backs, or several; 0: none
+    Used used[used_in_part]; // which part of what used.hpp keeps, the record's place says
 };
 static_assert(sizeof(Body) <= record_body_size);
 
 struct Contents {
     bool own;
     uint64_t fence;
-    Body body; // all records of that fence merged
+    Body body;           // all records of that fence merged
+    Used used[max_used]; // all that some record says
 };
 
 // Tells whether no ids are lost where there is no file, nor a folder for it: the server is so new,

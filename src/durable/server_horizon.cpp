@@ -97,6 +97,7 @@ void load(ServerHorizon* server, bool used)
             // same without: a start writes all anew
             pg_atomic_write_u32(&server->records.fresh, all_fresh);
         }
+        used_load(found.used, stamp_us(floors.stamp[plain_horizon]));
         stamped.least_us = floors.least_us;
         stamped.most_ahead_us = most_ahead_us;
         raise(&server->pending, stamped);
@@ -139,15 +140,20 @@ void write(ServerHorizon* server)
     while (!published) {
         const uint64_t fence = pg_atomic_read_u64(&server->records.fence);
         Body body{};
-        auto fill = [&](Record* record) {
+        uint64_t used_versions[record_count] = {};
+        auto fill = [&](Record* record, int place) {
             body.system = GetSystemIdentifier();
             body.origin = {read(&server->timeline), read(&server->incarnation)};
             body.incarnated_us = read(&server->incarnated_us);
             body.counter = read(&server->counter);
             body.stamped = stamped_of(&server->pending);
+            used_versions[place] = used_fill(place, body.used);
             record->head.format = body_format;
             memcpy(record->body, &body, sizeof body);
         };
+        if (!used_all_filed()) {
+            pg_atomic_write_u32(&server->records.fresh, 0); // each place has a part of it
+        }
         int result = records_write(server_file, &server->records, fill);
         if (result == ENOENT) {
             result = disk_make(server_file, records_size);
@@ -168,6 +174,7 @@ void write(ServerHorizon* server)
             raise(&server->in_file, body.stamped);
             pg_atomic_write_u64(&server->in_file_fence, fence);
             set(&server->file_counter, body.counter);
+            used_written(used_versions);
         }
         LWLockRelease(AddinShmemInitLock);
     }
@@ -210,7 +217,7 @@ bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only
     *moments_only = *moments_only && in_file.most_ahead_us >= wanted.most_ahead_us &&
                     (wanted.nodes & ~in_file.nodes) == 0 &&
                     // same with >: only how often it is written
-                    in_file.least_us >= read(&server->pending.least_us);
+                    in_file.least_us >= read(&server->pending.least_us) && used_all_filed();
     return covered && *moments_only;
 }
 
@@ -219,6 +226,7 @@ bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only
 void server_horizon_init()
 {
     shared.add();
+    used_init();
     // pg_upgrade brings databases, and no file that tells of what another one may not know. It
     // loads the library to look for it, and for each of its functions. It starts the old server so
     // too, whose file stays.
@@ -371,6 +379,23 @@ Stamped server_remembers()
     return stamped_of(&loaded()->pending);
 }
 
+UsedClaim server_claims(const Used& wanted, Tick from)
+{
+    return used_claim(wanted, from, &loaded()->pending.latest_us);
+}
+
+bool server_forgets(const Used& layout, Ticks soon)
+{
+    ServerHorizon* server = loaded();
+    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+    const bool forgotten = used_forget(layout, soon);
+    LWLockRelease(AddinShmemInitLock);
+    if (forgotten) {
+        write(server);
+    }
+    return forgotten;
+}
+
 bool server_has_node(uint32_t node)
 {
     return (pg_atomic_read_u64(&loaded()->in_file.nodes) & bit_of_node(node)) != 0;
@@ -425,7 +450,8 @@ void server_repair(int64_t right_us, Stamped (*reserved_by_others)())
         take_stamp(&least, back_horizon, std::min(back, stamp_of(stamp_back(back), right_us)));
     }
     lower_all(&server->pending, merged(server_right(wall_us()), least));
-    // The records so far count for nothing.
+    // The records so far count for nothing, and each has a part of what used.hpp keeps.
+    pg_atomic_write_u32(&server->records.fresh, 0);
     pg_atomic_fetch_add_u64(&server->records.fence, 1); // seldom: by a repair
     LWLockRelease(AddinShmemInitLock);
     const Stamp lowered = stamp_of_number(read(&server->pending.stamp[back_horizon]));

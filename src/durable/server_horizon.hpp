@@ -15,6 +15,7 @@
 #pragma once
 
 #include "core/stamp.hpp"
+#include "durable/used.hpp"
 #include "server/postgres.hpp"
 
 namespace flakeid {
@@ -71,6 +72,13 @@ int64_t server_cover(const Stamped& wanted, bool at_once, int64_t now_us, int64_
 
 // Returns what the file is to remember.
 Stamped server_remembers();
+
+// Claims what a layout may use (used.hpp).
+UsedClaim server_claims(const Used& wanted, Tick from);
+
+// Forgets what other layouts have used, in earlier runs of the server, that `layout` soon would.
+// False: nothing.
+bool server_forgets(const Used& layout, Ticks soon);
 
 // Tells whether the file says that `node` may have made ids.
 bool server_has_node(uint32_t node);

@@ -2,12 +2,35 @@
 #include "server/clock.hpp"
 #include "durable/clock_watch.hpp"
 #include "durable/horizon.hpp"
+#include "durable/server_horizon.hpp"
 #include "server/extension.hpp"
 #include "server/messages.hpp"
 #include "settings/node.hpp"
 #include "settings/settings.hpp"
 
 using namespace flakeid;
+
+namespace {
+
+// How far a layout must come without an id of another one, for nothing to be forgotten.
+constexpr int64_t forgotten_within_us = 60 * us_per_s;
+
+// Forgets what other layouts have made of the ids that flakeid.layout comes to soon.
+bool forget_others(const NodeSpan* span)
+{
+    const Layout& layout = settings.layout;
+    const int64_t tick = tick_of_us(layout, wall_us());
+    if (tick < 0) {
+        return false;
+    }
+    const uint32_t any_of = span == nullptr ? UINT32_MAX : bits_of_span(span->first, span->last);
+    const Used used = used_by(layout, id_bits(layout, span == nullptr ? 0 : span->first, any_of));
+    const Tick now{static_cast<uint64_t>(tick)};
+    const auto ticks = static_cast<uint64_t>(forgotten_within_us / layout.tick_us);
+    return server_forgets(used, {now, now + ticks});
+}
+
+} // namespace
 
 FLAKEID_FUNCTION(flakeid_raise_horizon)
 {
@@ -31,9 +54,10 @@ FLAKEID_FUNCTION(flakeid_repair_horizon)
     const bool none_kept = PG_GETARG_BOOL(0);
     const uint32_t max_node = settings.layout.max_node;
     // Where nobody knows the node, all may have been in use.
-    return BoolGetDatum(span.problem == nullptr
-                            ? horizon_repair(wall_us(), span.first, span.last, max_node, none_kept)
-                            : horizon_repair(wall_us(), 0, UINT32_MAX, max_node, none_kept));
+    const bool known = span.problem == nullptr;
+    const bool repaired = horizon_repair(wall_us(), known ? span.first : 0,
+                                         known ? span.last : UINT32_MAX, max_node, none_kept);
+    return BoolGetDatum((none_kept && forget_others(known ? &span : nullptr)) || repaired);
 }
 
 FLAKEID_FUNCTION(flakeid_accept_clock)

@@ -52,7 +52,9 @@ void stay_within_horizon(const Generator& g, Draw* d)
     if (likely(!g.shape.has_back) || d->verdict != Verdict::issue) {
         return;
     }
-    const Word last = last_word_at(g, stamp_of(word_back(g.shape, d->word), stamp_us(g.bound)));
+    const uint64_t back = word_back(g.shape, d->word);
+    const Word last =
+        std::min(last_word_at(g, stamp_of(back, stamp_us(g.bound))), last_clear_word(g, back));
     if (d->word > last) {
         d->verdict = Verdict::extend;
     } else {
@@ -154,6 +156,9 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
 {
     CHECK_FOR_INTERRUPTS();
     if (d.verdict == Verdict::exhausted) {
+        if (g.limits.least == no_tick) {
+            throw_used(g, d.word, now_us);
+        }
         throw_exhausted(g.layout, g.name, g.preset);
     }
     if (d.verdict == Verdict::wait && g.tenure.entry != nullptr &&
@@ -175,6 +180,7 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
         g.version = 0; // makes the limits anew
         wait_us = 0;
     } else if (d.verdict == Verdict::extend) {
+        g.asked = word_tick(g.shape, d.word);
         wait_us = horizon_extend(g.horizon, g.kind, stamp_of_word(g, d.word), now_us);
         g.version = 0; // whoever raised the bound may stand still before he moves its version
     } else {
@@ -191,6 +197,9 @@ int64_t unblock(Generator& g, const Draw& d, int64_t now_us, Waiting& waiting)
             wait_us <= longest_start;
         if (!first &&
             (settings.when_ahead == WhenAhead::error || wait_us > longest || waited > longest)) {
+            if (word_tick(g.shape, d.word) == g.clear.first) {
+                throw_used(g, d.word, now_us);
+            }
             throw_ahead(g, d.word, now_us);
         }
         wait_us = std::max<int64_t>(wait_us, 1);

@@ -1,6 +1,7 @@
 #include "generator/generator.hpp"
 
 #include "durable/clock_watch.hpp"
+#include "durable/server_horizon.hpp"
 #include "server/messages.hpp"
 
 namespace flakeid {
@@ -13,6 +14,14 @@ namespace {
 // The coarse clock is late by up to a timer interrupt, 10 ms; short ticks need the wall clock.
 constexpr int64_t coarse_lag_us = 50 * us_per_ms;
 constexpr int64_t least_coarse_tick_us = 10 * coarse_lag_us;
+
+[[noreturn]] void throw_all_used()
+{
+    ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+            errmsg("%d layouts make ids on this server already", max_used),
+            errdetail("It remembers no more, so that none makes ids of another one again."),
+            errhint("Use fewer layouts, and restart the server."));
+}
 
 // Narrows the limits to the ticks of the lease. A back field leaves them wider: draw() looks again.
 void limit_to_lease(Generator& g)
@@ -27,8 +36,39 @@ void limit_to_lease(Generator& g)
         std::min(g.limits.last, last_of_tick(g.shape, g.shape.max_back, g.tenure.last_tick));
 }
 
+// Keeps to ticks in which no other layout has made the same ids, round those that come next.
+void limit_to_clear(Generator& g, int64_t now_us)
+{
+    Tick from = std::max(clamp_tick(g.shape, tick_of_us(g.layout, now_us)), g.limits.least);
+    if (!g.shape.has_back) {
+        from = std::max(from, word_tick(g.shape, g.limits.first));
+    }
+    from = std::min(from, g.shape.max_tick);
+    (void)tick_start_us(g.layout, from, &g.used.first_us);
+    g.used.last_us = g.used.first_us;
+    const Word last{pg_atomic_read_u64(&g.slot->word)};
+    if (last != closed_word) {
+        from = std::max(from, word_tick(g.shape, last + 1));
+    }
+    from = std::max(from, g.asked);
+    g.asked = Tick{0};
+    const UsedClaim claim = server_claims(g.used, from);
+    if (claim.version == 0) {
+        throw_all_used();
+    }
+    g.clear = claim.clear;
+    const bool none = g.clear.first > g.clear.last || g.clear.first > g.shape.max_tick;
+    g.limits.least = none ? no_tick : std::max(g.limits.least, g.clear.first);
+    if (none || !used_is_filed(claim.version)) {
+        g.limits.last = no_word;
+    } else {
+        g.limits.last =
+            std::min(g.limits.last, last_clear_word(g, word_back(g.shape, g.limits.last)));
+    }
+}
+
 // Decodes what the horizon publishes.
-void set_limits(Generator& g)
+void set_limits(Generator& g, int64_t now_us)
 {
     Stamp floor;
     int64_t least_us;
@@ -46,6 +86,7 @@ void set_limits(Generator& g)
     const Word next = before == highest_word ? before : before + 1;
     auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(g.bound), us)); };
     g.limits.first = word_back(g.shape, next) == word_back(g.shape, before) ? next : before;
+    g.limits.least = Tick{0};
     if (g.shape.has_back) {
         const int64_t least = tick_of_us(g.layout, least_us) + 1;
         // same with <: 0 either way
@@ -55,6 +96,7 @@ void set_limits(Generator& g)
     g.limits.reserved = last_at(stamp_us(g.bound) - headroom_us);
     g.early.word = last_at(stamp_us(g.bound) - early_extension_us);
     g.early.next_us = 0;
+    limit_to_clear(g, now_us);
     // same with <=: a gap
     if (g.cache.next < g.limits.first || word_tick(g.shape, g.cache.next) < g.limits.least) {
         drop_cache(g);
@@ -114,12 +156,13 @@ void refresh_limits(Generator& g, int64_t now_us)
 {
     // same with <=, >: the same numbers
     const bool other_tick = now_us < g.tick.start_us || now_us >= g.tick.end_us;
-    const bool other_version = horizon_version(g.horizon) != g.version;
+    const bool set_back = now_us < g.tick.start_us;
+    const bool other_version = set_back || horizon_version(g.horizon) != g.version;
     if (other_tick) {
         set_clock(g, now_us);
     }
     if (other_version) {
-        set_limits(g);
+        set_limits(g, now_us);
     }
     if (other_tick || other_version) {
         Limits limits = g.limits;

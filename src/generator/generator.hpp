@@ -5,6 +5,7 @@
 #include "core/layout.hpp"
 #include "core/presets.hpp"
 #include "core/step.hpp"
+#include "core/used.hpp"
 #include "durable/horizon.hpp"
 #include "server/postgres.hpp"
 #include "settings/settings.hpp"
@@ -67,6 +68,9 @@ struct Generator {
     uint64_t pinned; // transaction_number of the one that set a pin for `slot`, or never_pinned
 
     Limits limits;
+    Ticks clear; // round `limits`: no other layout has used its numbers; empty: there are none
+    Tick asked;  // it is to be looked at next; 0: the next one is
+    Used used;   // what is used from `limits` on
     EarlyExtension early;
     Cache cache;
     HeldTenure tenure;
@@ -182,6 +186,12 @@ inline Word last_word_at(const Generator& g, Stamp stamp)
         return first == no_word ? no_word : first - 1;
     }
     return last_of_tick(g.shape, stamp_back(stamp), clamp_tick(g.shape, tick));
+}
+
+// Returns the last word, of a count of set-backs, whose numbers no other layout has used.
+inline Word last_clear_word(const Generator& g, uint64_t back)
+{
+    return last_of_tick(g.shape, back, std::min(g.clear.last, g.shape.max_tick));
 }
 
 static_assert(is_plain<TickNow, EarlyExtension, Cache, Span, SpanRound, Generator>);

@@ -129,8 +129,11 @@ void make(Generator& g, const int32_t* of_node = nullptr)
     if (g.shape.has_back) {
         server_counted_by(counter_of(g.layout));
     }
-    g.limits.least = Tick{0};
     set_ahead(g);
+    const bool any = node_setting.source == NodeSource::any;
+    const uint32_t any_of = any ? UINT32_MAX : bits_of_span(g.granted.first, g.granted.last);
+    g.used = used_by(g.layout, id_bits(g.layout, any ? 0 : g.granted.first, any_of));
+    g.asked = Tick{0};
     g.version = 0;
     g.tick = TickNow{};
     g.stretch = Stretch{};

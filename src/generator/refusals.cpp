@@ -94,6 +94,23 @@ void throw_ahead(const Generator& g, Word word, int64_t now_us)
                       "span of nodes."));
 }
 
+void throw_used(Generator& g, Word word, int64_t now_us)
+{
+    g.version = 0; // the next attempt looks anew
+    const bool some = g.limits.least != no_tick;
+    ereport(
+        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+        errmsg("layout \"%s\" comes to ids that another layout made on this server", g.name),
+        some ? errdetail("Its ids are new from %s on, and the clock says %s; flakeid.max_ahead "
+                         "is %s.",
+                         moment_text(word_start_us(g, word)), moment_text(now_us),
+                         duration_text(settings.max_ahead_us))
+             : errdetail("None of its later ids is surely new."),
+        errhint("Give it another node or epoch%s. If nobody has kept ids of other layouts, as a "
+                "superuser: SELECT flakeid.repair_horizon(none_kept => true);",
+                some ? ", or wait until then" : ""));
+}
+
 void throw_leases_began()
 {
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

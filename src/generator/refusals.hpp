@@ -11,6 +11,9 @@ namespace flakeid {
 // Says that the next word lies too far ahead of the clock.
 [[noreturn]] void throw_ahead(const Generator& generator, Word word, int64_t now_us);
 
+// Other layouts have used the numbers before `word`, or of all words.
+[[noreturn]] void throw_used(Generator& generator, Word word, int64_t now_us);
+
 // There is a coordinator, and the generator was made without one.
 [[noreturn]] void throw_leases_began();
 

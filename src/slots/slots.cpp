@@ -175,8 +175,7 @@ Slot* add(SlotTable& table, const SlotKey& key, uint32_t place, const SlotWanted
                 : errdetail("A database that was dropped generated with that one since the "
                             "server's start."),
             wanted.configured
-                ? errhint("Give one of them another node or an epoch at least a year away, or "
-                          "restart the server if that one is not used any more.")
+                ? errhint("Give one of them another node or an epoch at least a year away.")
                 : errhint("Use a layout whose epoch lies at least a year away."));
 }
 

@@ -32,6 +32,11 @@ SimLayout layouts[layout_count] = {
      "back:1 time:9:700ms node:8 sequence:4 epoch=2027-01-15T08:00:01Z",
      'b',
      {}},
+    {"1 ms, 3 s later", "time:41:1ms node:4 sequence:3 epoch=2026-01-01T00:00:03Z", 'h', {}},
+    {"2 ms, of numbers that 1 ms has too",
+     "time:41:2ms node:4 sequence:3 epoch=2024-12-17T15:59:50Z",
+     'h',
+     {}},
 };
 
 int layout_of_database[most_databases];
@@ -58,7 +63,7 @@ int some_layout(Random& random)
 bool all_count(const Server& server)
 {
     const int first = layout_of_database[0];
-    return world.chosen.find_first_of("LebJH") == std::string::npos &&
+    return world.chosen.find_first_of("LebhJH") == std::string::npos &&
            layouts[first].layout.back_bits > 0 &&
            std::all_of(layout_of_database, layout_of_database + server.database_count,
                        [first](int layout) { return layout == first; });
@@ -79,8 +84,8 @@ void choose_layout(Server& server, int database)
     } while ((first && world.has('Q') && !can_settle(layouts[layout].layout)) ||
              (first_of_all &&
               ((world.has('v') && layouts[layout].feature == 'O') || // too few ids a second
-               (world.has('e') && layouts[layout].feature != 'e') ||
-               (world.has('b') && layouts[layout].feature != 'b'))));
+               (world.chosen.find_first_of("eb") != std::string::npos &&
+                layouts[layout].feature != 'e' && layouts[layout].feature != 'b'))));
     layout_of_database[database] = layout;
     server.of_database[database]["flakeid.layout"] = layouts[layout].text;
     note("layout of database %lld is %lld", database, layout);

@@ -13,7 +13,7 @@ struct SimLayout {
     char feature; // that has it; 0: every world
     flakeid::Layout layout;
 };
-constexpr int layout_count = 10;
+constexpr int layout_count = 12;
 extern SimLayout layouts[layout_count];
 void parse_layouts();
 // One that this world has.

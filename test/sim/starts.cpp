@@ -164,7 +164,7 @@ void start(Start how, Directory directory)
     }
     life_begins(how, behind(), older_back);
     for (int i = 0; i < s.database_count; i++) {
-        const bool may_change = world.chosen.find_first_of("Leb") != std::string::npos;
+        const bool may_change = world.chosen.find_first_of("Lebh") != std::string::npos;
         if (lives.size() == 1 || (may_change && chance.one_in(4))) {
             choose_layout(s, i);
             if (lives.size() > 1) {

@@ -50,6 +50,7 @@ const std::vector<Feature> features = {
     {'f', "horizons that are raised by mistake and repaired"},
     {'e', "a layout that begins and ends in this world"},
     {'b', "the same with back"},
+    {'h', "layouts that come to each other's numbers"},
     {'w', "a clock that leaps by days"},
     {'p', "sessions that stand still"},
     {'v', "sessions that end a thousand transactions while a snapshot is held"},
@@ -62,11 +63,12 @@ namespace {
 
 // Features that meet seldom by chance, and in which faults were found.
 const char* const corners[] = {
-    "DXT",   "DBCKXFQ", "BCMPK", "QXFfr", "QDPM",  "QGNAY", "BLKXF", "GRXCP", "ZIEX",   "NJHF",
-    "VXCr",  "eDXr",    "bCMr",  "HAQ",   "BLGXF", "DIOE",  "QYFH",  "QYX",   "HQO",    "DBLKX",
-    "BLKF",  "DGBXT",   "GXT",   "NG",    "AGrV",  "BArK",  "wKX",   "DfKZ",  "Dfr",    "BNXQR",
-    "bNXQR", "BGp",     "pDfZ",  "DfK",   "fPX",   "DVX",   "GPV",   "DRMGK", "DBRKFf", "dDfK",
-    "DM",    "dX",      "DPR",   "DGPR",  "Du",    "DGuR",  "t",     "Bt",    "ntX",    "nF",
+    "DXT",  "DBCKXFQ", "BCMPK",  "QXFfr", "QDPM", "QGNAY", "BLKXF", "GRXCP", "ZIEX",
+    "NJHF", "VXCr",    "eDXr",   "bCMr",  "HAQ",  "BLGXF", "DIOE",  "QYFH",  "QYX",
+    "HQO",  "DBLKX",   "BLKF",   "DGBXT", "GXT",  "NG",    "AGrV",  "BArK",  "wKX",
+    "DfKZ", "Dfr",     "BNXQR",  "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",
+    "GPV",  "DRMGK",   "DBRKFf", "dDfK",  "DM",   "dX",    "DPR",   "DGPR",  "Du",
+    "DGuR", "t",       "Bt",     "ntX",   "nF",   "hF",    "DhX",   "hBKX",  "ebX",
 };
 
 constexpr int most_sessions = flakeid::record_count + 4; // that write the file of the server
@@ -409,7 +411,7 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     }
     if (letters != nullptr) {
         world.chosen = letters;
-    } else if (world.chosen.find_first_of("Leb") != std::string::npos &&
+    } else if (world.chosen.find_first_of("Lebh") != std::string::npos &&
                world.chosen.find_first_of("XFTPCM") == std::string::npos) {
         world.chosen += 'F';
     }
@@ -429,10 +431,6 @@ void make_world(uint64_t seed, const char* letters, int sessions)
     // A worker's place is that of another session then.
     if (world.has('n') && world.has('l')) {
         world.chosen.erase(world.chosen.find('l'), 1);
-    }
-    // Their ids rise at another pace from the same one on, and so may be the same.
-    if (world.has('e') && world.has('b')) {
-        world.chosen.erase(world.chosen.find('b'), 1);
     }
     world.session_count = sessions > 0     ? sessions
                           : world.has('n') ? most_sessions

@@ -4,6 +4,8 @@
 #include "sessions.hpp"
 #include "world.hpp"
 
+#include <algorithm>
+
 namespace sim {
 
 const char* kind_of_lives(size_t first, size_t last)
@@ -47,6 +49,15 @@ const char* kind_of(const Owner& a, const Owner& b)
     }
     const flakeid::Layout& of_a = layouts[a.layout].layout;
     const flakeid::Layout& of_b = layouts[b.layout].layout;
+    // What a layout has made stands in the file of the server, which another server may not have.
+    const auto used = [](const flakeid::Layout& layout) {
+        return flakeid::used_by(layout, flakeid::id_bits(layout, 0));
+    };
+    const bool moved = std::any_of(lives.begin() + a.life + 1, lives.begin() + b.life + 1,
+                                   [](const Life& life) { return took_a_place(life.how); });
+    if (moved && !flakeid::in_step(used(of_a), used(of_b))) {
+        return beyond_promise;
+    }
     if (of_a.tick_us != of_b.tick_us) {
         return "4: scaled layouts";
     }

@@ -72,6 +72,7 @@ bool is_deserved()
 {
     return my_error == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED ||
            strstr(my_message, "can make the same ids") != nullptr ||
+           strstr(my_message, "comes to ids that another layout made") != nullptr ||
            strstr(my_message, "no ids left") != nullptr;
 }
 
