@@ -161,6 +161,9 @@ void refresh_limits(Generator& g, int64_t now_us)
     if (other_tick) {
         set_clock(g, now_us);
     }
+    if (set_back) {
+        reset_round(g); // its nodes may be far ahead by then, and others not
+    }
     if (other_version) {
         set_limits(g, now_us);
     }
