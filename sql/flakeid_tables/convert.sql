@@ -429,7 +429,7 @@ BEGIN
       AND NOT EXISTS (SELECT FROM pg_constraint AS f WHERE f.contype = 'f' AND f.conrelid = a.attrelid AND a.attnum = ANY (f.conkey))
       AND (a.atttypid = key.typ OR a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype, 'text'::regtype, 'varchar'::regtype)
            OR a.atttypid IN (SELECT t.oid FROM pg_type AS t WHERE t.typelem = key.typ AND t.typcategory = 'A'))
-      AND (lower(a.attname) ~ format('^(.*_)?(%s|%s)_?(%s|id|ids|nr|no|key)s?$', regexp_replace(lower(tab), '\W', '.', 'g'), regexp_replace(lower(one), '\W', '.', 'g'), regexp_replace(lower(key.col), '\W', '.', 'g'))
+      AND (lower(a.attname) ~ format('^(.*_)?(%s|%s)_?(%s|id|ids|nr|no|key)s?$', regexp_replace(lower(tab COLLATE "C"), '\W', '.', 'g'), regexp_replace(lower(one COLLATE "C"), '\W', '.', 'g'), regexp_replace(lower(key.col), '\W', '.', 'g'))
            OR lower(a.attname) LIKE '%\_id' AND EXISTS (SELECT FROM pg_attribute AS b WHERE b.attrelid = a.attrelid AND NOT b.attisdropped AND lower(b.attname) = regexp_replace(lower(a.attname), '_id$', '_type')));
     IF names IS NOT NULL THEN
         RETURN NEXT format('May refer to it without a foreign key, and %s: %s.', CASE WHEN renumbers THEN 'do not follow unless you name them (also => ...)'

@@ -216,7 +216,7 @@ BEGIN
 
     -- What cannot follow a change of type, or a new column
     RETURN QUERY
-        SELECT format('%s depends on %s.', upper(left(x.what, 1)) || substr(x.what, 2), x.rel), anew
+        SELECT format('%s depends on %s.', upper(left(x.what, 1) COLLATE "C") || substr(x.what, 2), x.rel), anew
         FROM (SELECT pg_describe_object(d.classid, d.objid, 0) AS what, d.refobjid::regclass AS rel
               FROM unnest(changed, changed_atts) AS c (rel, att)
                    JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att

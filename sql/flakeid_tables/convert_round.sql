@@ -226,7 +226,7 @@ BEGIN
             EXIT WHEN said IS NOT NULL AND NOT e.changed; -- it cannot be asked this way
         END LOOP;
         IF said IS NOT NULL AND e.changed THEN
-            problem := format('%s of table %s cannot read it as %s: %s.', upper(left(i.what, 1)) || substr(i.what, 2), i.rel::regclass, (places[1]).new_type, said);
+            problem := format('%s of table %s cannot read it as %s: %s.', upper(left(i.what, 1) COLLATE "C") || substr(i.what, 2), i.rel::regclass, (places[1]).new_type, said);
             hint := 'Drop it before, and create it again afterwards.';
             RETURN NEXT;
         END IF;
