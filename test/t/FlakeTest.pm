@@ -47,7 +47,7 @@ sub schemas
 	our $for_schemas //= PostgreSQL::Test::Cluster->new('schemas');
 	if (!-d $for_schemas->data_dir)
 	{
-		$for_schemas->init;
+		$for_schemas->init(extra => ['--encoding=UTF8']); # some names are not ASCII
 		$for_schemas->append_conf('postgresql.conf', "fsync = off\nwal_level = logical\nmax_connections = 30\n");
 		$for_schemas->start;
 	}
