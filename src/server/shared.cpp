@@ -141,12 +141,14 @@ void* make_header()
     return memory;
 }
 
-// nullptr: the memory under its name has another size, or there was none and there is no room.
+// nullptr: the memory under its name has another size, or there was none and there is no room. No
+// other lock of the server's memory may be held: PostgreSQL 19 leaves its own to the end of the
+// transaction then, and nobody else can name it.
 Header* header_or_none()
 {
     Assert(LWLockHeldByMeInMode(AddinShmemInitLock, LW_EXCLUSIVE));
     MemoryContext caller = CurrentMemoryContext;
-    const uint32 holdoff = InterruptHoldoffCount; // with that of the lock, which stays held
+    const uint32 holdoff = InterruptHoldoffCount - 1; // without that of the lock
     void* volatile found = nullptr;
     PG_TRY();
     {
@@ -156,7 +158,9 @@ Header* header_or_none()
     {
         MemoryContextSwitchTo(caller);
         FlushErrorState();
+        LWLockReleaseAll();
         InterruptHoldoffCount = holdoff;
+        LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     }
     PG_END_TRY();
     return static_cast<Header*>(found);
