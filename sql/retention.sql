@@ -89,7 +89,7 @@ SELECT format('CREATE TABLE event_%s PARTITION OF event FOR VALUES FROM (%s) TO 
 \set ECHO all
 COMMENT ON TABLE event_5 IS 'what it''s about';
 INSERT INTO event SELECT day_id(-d) + 1, d FROM generate_series(3, 6) AS d;
-CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days 12 hours', drop_old => true);
+CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '5 days', drop_old => true);
 SELECT detached();
 CALL flakeid.maintain();
 SELECT detached();
@@ -100,13 +100,13 @@ BEGIN
     EXECUTE format('COMMENT ON TABLE %s IS %L', tab, 'flakeid ' || jsonb_set(said, '{at}', to_jsonb((said ->> 'at')::timestamptz - by))::text);
 END
 $$;
-CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '3 days 12 hours', drop_old => true);
+CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days', drop_old => true);
 SELECT obj_description('event_5'::regclass)::text LIKE '%"comment": "what it''s about"%' AS keeps_its_comment;
 SELECT grow_old('event_6', '25 hours'), grow_old('event_5', '23 hours');
 CALL flakeid.maintain();
 SELECT detached();
 SELECT grow_old('event_5', '2 hours');
-CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '3 days 12 hours');
+CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days');
 CALL flakeid.maintain();
 SELECT detached();
 RESET ROLE;
@@ -116,7 +116,7 @@ CREATE TABLE forged (id int);
 COMMENT ON TABLE forged IS 'flakeid {"of": "regress_flakeid_shop.event", "at": "2000-01-01 00:00Z"}';
 RESET ROLE;
 SET ROLE regress_flakeid_owner;
-CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '3 days 12 hours', drop_old => true);
+CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days', drop_old => true);
 SELECT to_regclass('forged') IS NOT NULL AS there, to_regclass('event_5') IS NULL AS dropped;
 DROP TABLE event;
 
