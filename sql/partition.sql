@@ -24,8 +24,8 @@ DROP TABLE forged;
 DROP DOMAIN flake_sealed;
 
 -- Periods, names, and calls that make no sense
-SELECT every, flakeid.period_start('2026-11-25 14:25Z', every::interval, 'UTC') AS starts, flakeid.period_end('2026-11-25 14:25Z', every::interval, 'UTC') AS ends,
-       flakeid.period_name(flakeid.period_start('2026-11-25 14:25Z', every::interval, 'UTC'), every::interval, 'UTC') AS name
+SELECT every, (flakeid.period_of('2026-11-25 14:25Z', every::interval, 'UTC')).starts AS starts, (flakeid.period_of('2026-11-25 14:25Z', every::interval, 'UTC')).ends AS ends,
+       flakeid.period_name((flakeid.period_of('2026-11-25 14:25Z', every::interval, 'UTC')).starts, every::interval, 'UTC') AS name
 FROM unnest(ARRAY['1 hour', '6 hours', '1 day', '7 days', '1 month', '3 months', '1 year']) AS every;
 CREATE TABLE plain (id flake PRIMARY KEY);
 CALL flakeid.partition('pg_class', '1 month');

@@ -13,15 +13,15 @@ CREATE EXTENSION flakeid_tables CASCADE;
 -- Periods follow each other, none is empty, and each begins with the first moment of its date.
 CREATE FUNCTION wrong_periods(zone text, every interval, first timestamptz, past timestamptz, OUT periods int, OUT wrong int, OUT shortest interval, OUT longest interval) LANGUAGE plpgsql AS $$
 DECLARE
-    s timestamptz := flakeid.period_start(first, every, zone);
+    s timestamptz := (flakeid.period_of(first, every, zone)).starts;
     e timestamptz;
 BEGIN
     periods := 0;
     wrong := 0;
     WHILE s < past LOOP
-        e := flakeid.period_end(s, every, zone);
-        IF e <= s OR flakeid.period_start(s, every, zone) <> s OR flakeid.period_start(s + (e - s) / 2, every, zone) <> s OR flakeid.period_start(e - interval '1 us', every, zone) <> s
-            OR flakeid.period_end(e - interval '1 us', every, zone) <> e OR (s AT TIME ZONE zone)::date <= ((s - interval '1 us') AT TIME ZONE zone)::date
+        e := (flakeid.period_of(s, every, zone)).ends;
+        IF e <= s OR (flakeid.period_of(s, every, zone)).starts <> s OR (flakeid.period_of(s + (e - s) / 2, every, zone)).starts <> s OR (flakeid.period_of(e - interval '1 us', every, zone)).starts <> s
+            OR (flakeid.period_of(e - interval '1 us', every, zone)).ends <> e OR (s AT TIME ZONE zone)::date <= ((s - interval '1 us') AT TIME ZONE zone)::date
             OR every >= interval '1 month' AND extract(day FROM s AT TIME ZONE zone) <> 1
         THEN
             wrong := wrong + 1;

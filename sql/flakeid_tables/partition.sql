@@ -117,8 +117,8 @@ BEGIN
     p := flakeid.partition_declared(parent);
     floor := greatest(flakeid.lowest_id(flakeid.time_of(flakeid.lowest_id('-infinity', p.layout), p.layout) + interval '1 day', p.layout),
         flakeid.convert_kept(parent, (flakeid.partition_key(parent)).attnum) + 1);
-    young := greatest(floor, flakeid.lowest_id(flakeid.period_start(flakeid.partition_horizon(p.keep, p.time_zone), p.every, p.time_zone), p.layout));
-    past := flakeid.lowest_id(flakeid.period_start(flakeid.time_of(flakeid.highest_id('infinity', p.layout), p.layout), p.every, p.time_zone), p.layout);
+    young := greatest(floor, flakeid.lowest_id((flakeid.period_of(flakeid.partition_horizon(p.keep, p.time_zone), p.every, p.time_zone)).starts, p.layout));
+    past := flakeid.lowest_id((flakeid.period_of(flakeid.time_of(flakeid.highest_id('infinity', p.layout), p.layout), p.every, p.time_zone)).starts, p.layout);
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_limits(regclass) IS 'internal: which numbers are taken for ids with a time';
@@ -176,44 +176,27 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.period_date(date, interval) IS 'internal: the first date of the period that holds a date';
 
-CREATE FUNCTION flakeid.period_start(at timestamptz, every interval, zone text) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+CREATE FUNCTION flakeid.period_of(at timestamptz, every interval, zone text, OUT starts timestamptz, OUT ends timestamptz) LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     day date;
-    next date;
 BEGIN
     IF zone = 'UTC' AND extract(year FROM every) * 12 + extract(month FROM every) = 0 THEN
-        RETURN date_bin(every, at, timestamptz '0001-01-01 00:00Z');
+        starts := date_bin(every, at, timestamptz '0001-01-01 00:00Z');
+        ends := (starts AT TIME ZONE 'UTC' + every) AT TIME ZONE 'UTC';
+        RETURN;
     END IF;
-    next := flakeid.period_date((at AT TIME ZONE zone)::date, every);
+    day := flakeid.period_date((at AT TIME ZONE zone)::date, every);
+    ends := flakeid.date_start(day, zone);
     LOOP
-        day := next;
-        next := day + every;
-        EXIT WHEN flakeid.date_start(next, zone) > at;
-    END LOOP;
-    RETURN flakeid.date_start(day, zone);
-END
-$$;
-COMMENT ON FUNCTION flakeid.period_start(timestamptz, interval, text) IS 'internal: start of the period that holds that moment';
-
-CREATE FUNCTION flakeid.period_end(at timestamptz, every interval, zone text) RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    begins timestamptz := flakeid.period_start(at, every, zone);
-    day date;
-BEGIN
-    IF zone = 'UTC' THEN
-        RETURN (begins AT TIME ZONE 'UTC' + every) AT TIME ZONE 'UTC';
-    END IF;
-    day := flakeid.period_date((begins AT TIME ZONE zone)::date, every);
-    LOOP
+        starts := ends;
         day := day + every;
-        EXIT WHEN flakeid.date_start(day, zone) > begins;
+        ends := flakeid.date_start(day, zone);
+        EXIT WHEN ends > at;
     END LOOP;
-    RETURN flakeid.date_start(day, zone);
 END
 $$;
-COMMENT ON FUNCTION flakeid.period_end(timestamptz, interval, text) IS 'internal: end of the period that holds that moment';
+COMMENT ON FUNCTION flakeid.period_of(timestamptz, interval, text) IS 'internal: start and end of the period that holds that moment';
 
 -- Names, keys, bounds
 
@@ -577,18 +560,19 @@ DECLARE
     ends timestamptz;
 BEGIN
     p := flakeid.partition_declared(parent);
-    starts := flakeid.period_start(now(), p.every, p.time_zone);
+    starts := (flakeid.period_of(now(), p.every, p.time_zone)).starts;
     ends := starts;
     FOR i IN 0 .. p.ahead LOOP
-        ends := flakeid.period_end(ends, p.every, p.time_zone);
+        ends := (flakeid.period_of(ends, p.every, p.time_zone)).ends;
     END LOOP;
     -- One look at all bounds; only what is missing is divided by periods. A partition begins at the bound before it, even if the rules of the
     -- zone have changed since, and is of the period that most of its first day belongs to.
     FOR r IN SELECT * FROM flakeid.partition_gaps(parent, flakeid.lowest_id(starts, p.layout), flakeid.lowest_id(ends, p.layout)) LOOP
         from_id := r.from_id;
         WHILE from_id < r.to_id LOOP
-            starts := flakeid.period_start(flakeid.time_of(from_id, p.layout) + CASE p.time_zone WHEN 'UTC' THEN interval '0' ELSE interval '12 hours' END, p.every, p.time_zone);
-            to_id := least(r.to_id, flakeid.lowest_id(flakeid.period_end(starts, p.every, p.time_zone), p.layout));
+            SELECT o.starts, o.ends INTO starts, ends FROM flakeid.period_of(
+                flakeid.time_of(from_id, p.layout) + CASE p.time_zone WHEN 'UTC' THEN interval '0' ELSE interval '12 hours' END, p.every, p.time_zone) AS o;
+            to_id := least(r.to_id, flakeid.lowest_id(ends, p.layout));
             name := flakeid.free_name(schema, base, flakeid.period_name(starts, p.every, p.time_zone));
             RETURN NEXT;
             from_id := to_id;
@@ -730,9 +714,9 @@ BEGIN
     IF first IS NULL THEN
         RETURN;
     END IF;
-    SELECT greatest(g.from_id, (flakeid.partition_limits(parent)).young), g.to_id INTO first, past FROM flakeid.partition_gaps(parent,
-            flakeid.lowest_id(flakeid.period_start(flakeid.time_of(first, p.layout), p.every, p.time_zone), p.layout),
-            flakeid.lowest_id(flakeid.period_end(flakeid.time_of(first, p.layout), p.every, p.time_zone), p.layout)) AS g
+    SELECT greatest(g.from_id, (flakeid.partition_limits(parent)).young), g.to_id INTO first, past
+        FROM flakeid.period_of(flakeid.time_of(first, p.layout), p.every, p.time_zone) AS o
+             CROSS JOIN LATERAL flakeid.partition_gaps(parent, flakeid.lowest_id(o.starts, p.layout), flakeid.lowest_id(o.ends, p.layout)) AS g
         WHERE first >= g.from_id AND first < g.to_id;
     EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I OFFSET $1 LIMIT 1',
         key, stray, flakeid.between_bounds(key, type, first, past)) INTO next_batch USING batch;
@@ -1483,9 +1467,9 @@ BEGIN
     IF (SELECT c.relkind FROM pg_class AS c WHERE c.oid = parent) = 'r' THEN
         SELECT * INTO have FROM flakeid.partition_bound(parent);
         -- Until the table is a partition, its constraint refuses ids past the bound. So that lies a period ahead, and a day at least.
-        past := flakeid.lowest_id(flakeid.period_end(now() + greatest(every, interval '1 day'), every, zone), layout);
+        past := flakeid.lowest_id((flakeid.period_of(now() + greatest(every, interval '1 day'), every, zone)).ends, layout);
         IF have.bound IS NULL OR flakeid.time_of(have.bound, layout) < now() + interval '1 hour'
-            OR flakeid.lowest_id(flakeid.period_start(flakeid.time_of(have.bound, layout), every, zone), layout) <> have.bound
+            OR flakeid.lowest_id((flakeid.period_of(flakeid.time_of(have.bound, layout), every, zone)).starts, layout) <> have.bound
         THEN
             highest := flakeid.as_owner(parent, format('SELECT %1$I::int8 FROM %2$s ORDER BY %1$I DESC LIMIT 1', (flakeid.partition_key(parent)).attname, parent));
             IF highest >= past THEN

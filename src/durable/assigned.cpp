@@ -6,10 +6,6 @@
 #include "settings/node.hpp"
 #include "settings/settings.hpp"
 
-extern "C" {
-#include "utils/snapmgr.h"
-}
-
 namespace flakeid {
 
 namespace {
@@ -106,20 +102,15 @@ bool look(Horizon* horizon, int64_t* assigned)
         *assigned = static_cast<int64_t>(seen >> 1);
         return true;
     }
-    if (HistoricSnapshotActive()) {
-        return false;
-    }
     Durable durable;
-    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
-    const bool known = durable_read(page, &durable);
-    durable_flush(page);
+    const bool known = durable_look(&durable, [&](const DurablePage& page) {
+        if (!durable_may_go_back(page)) {
+            Assert(durable_is_flushed(page));
+            const uint64_t number = static_cast<uint64_t>(durable.assigned) << 1 | known_bit;
+            (void)pg_atomic_compare_exchange_u64(&horizon->assigned, &seen, number);
+        }
+    });
     *assigned = durable.assigned;
-    if (known && !durable_may_go_back(page)) {
-        Assert(durable_is_flushed(page));
-        (void)pg_atomic_compare_exchange_u64(
-            &horizon->assigned, &seen, static_cast<uint64_t>(durable.assigned) << 1 | known_bit);
-    }
-    durable_close(page);
     return known;
 }
 

@@ -16,7 +16,6 @@ extern "C" {
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 }
 
 namespace flakeid {
@@ -240,19 +239,6 @@ void durable_close(const DurablePage& page, LOCKMODE mode)
 Oid durable_file(const DurablePage& page)
 {
     return relation_file(page.relation);
-}
-
-bool durable_look(Durable* durable)
-{
-    if (HistoricSnapshotActive()) {
-        *durable = Durable{};
-        return false;
-    }
-    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
-    const bool known = durable_read(page, durable);
-    durable_flush(page);
-    durable_close(page);
-    return known;
 }
 
 bool durable_may_go_back(const DurablePage& page)

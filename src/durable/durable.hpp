@@ -15,6 +15,10 @@
 #include "core/stamp.hpp"
 #include "server/postgres.hpp"
 
+extern "C" {
+#include "utils/snapmgr.h"
+}
+
 namespace flakeid {
 
 constexpr int key_fingerprint_cells = 8;
@@ -78,7 +82,28 @@ void durable_close(const DurablePage& page, LOCKMODE mode = AccessShareLock);
 
 // Reads the numbers, and returns when they are durable. False where durable_read() is, and in
 // logical decoding: its snapshot names the file that was the state's then, which may be gone.
-bool durable_look(Durable* durable);
+// Where it is true, `then` is given the page first, while no other row can take its place.
+template <typename Then>
+bool durable_look(Durable* durable, Then then)
+{
+    if (HistoricSnapshotActive()) {
+        *durable = Durable{};
+        return false;
+    }
+    DurablePage page = durable_open(BUFFER_LOCK_SHARE);
+    const bool known = durable_read(page, durable);
+    durable_flush(page);
+    if (known) {
+        then(page);
+    }
+    durable_close(page);
+    return known;
+}
+
+inline bool durable_look(Durable* durable)
+{
+    return durable_look(durable, [](const DurablePage&) {});
+}
 
 struct DurableChange {
     DurablePage page; // unlocked; to be closed when what follows is published

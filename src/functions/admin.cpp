@@ -16,15 +16,15 @@ namespace {
 constexpr int64_t forgotten_within_us = 60 * us_per_s;
 
 // Forgets what other layouts have made of the ids that flakeid.layout comes to soon.
-bool forget_others(const NodeSpan* span)
+bool forget_others(uint32_t first_node, uint32_t last_node)
 {
     const Layout& layout = settings.layout;
     const int64_t tick = tick_of_us(layout, wall_us());
     if (tick < 0) {
         return false;
     }
-    const uint32_t any_of = span == nullptr ? UINT32_MAX : bits_of_span(span->first, span->last);
-    const Used used = used_by(layout, id_bits(layout, span == nullptr ? 0 : span->first, any_of));
+    const Used used =
+        used_by(layout, id_bits(layout, first_node, bits_of_span(first_node, last_node)));
     const Tick now{static_cast<uint64_t>(tick)};
     const auto ticks = static_cast<uint64_t>(forgotten_within_us / layout.tick_us);
     return server_forgets(used, {now, now + ticks});
@@ -55,9 +55,10 @@ FLAKEID_FUNCTION(flakeid_repair_horizon)
     const uint32_t max_node = settings.layout.max_node;
     // Where nobody knows the node, all may have been in use.
     const bool known = span.problem == nullptr;
-    const bool repaired = horizon_repair(wall_us(), known ? span.first : 0,
-                                         known ? span.last : UINT32_MAX, max_node, none_kept);
-    return BoolGetDatum((none_kept && forget_others(known ? &span : nullptr)) || repaired);
+    const uint32_t first = known ? span.first : 0;
+    const uint32_t last = known ? span.last : UINT32_MAX;
+    const bool repaired = horizon_repair(wall_us(), first, last, max_node, none_kept);
+    return BoolGetDatum((none_kept && forget_others(first, last)) || repaired);
 }
 
 FLAKEID_FUNCTION(flakeid_accept_clock)
