@@ -257,6 +257,20 @@ CALL flakeid.convert_undo('casts');
 SELECT * FROM changes;
 DROP TABLE casts CASCADE;
 
+-- What reads the key as a number that is too small for new ids, and what else the sequence of its identity serves
+CREATE TABLE small (id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int);
+CREATE VIEW odd AS SELECT id % 2 AS odd, id::bigint AS id FROM small;
+CREATE VIEW wide AS SELECT id::bigint AS id FROM small;
+CREATE POLICY odd ON small USING (id % 2 = 1);
+CREATE TABLE borrowed (n int DEFAULT nextval('small_id_seq'));
+CALL flakeid.convert('small');
+DROP VIEW odd;
+DROP POLICY odd ON small;
+DROP TABLE borrowed;
+CALL flakeid.convert('small');
+CALL flakeid.convert_undo('small');
+DROP TABLE small CASCADE;
+
 -- Columns that follow without a constraint, one of them under a condition
 CREATE TABLE issues (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
 CREATE TABLE journals (issue_id int, n int);

@@ -157,6 +157,7 @@ CREATE TABLE "Order" (
 ) WITH (fillfactor = 70, autovacuum_enabled = false);
 CREATE INDEX by_customer ON "Order" (customer) INCLUDE (price) WITH (fillfactor = 80) WHERE price > 1;
 CREATE UNIQUE INDEX "by it" ON "Order" (lower("full"), id DESC);
+ALTER INDEX "by it" ALTER 1 SET STATISTICS 70;
 CREATE INDEX brin ON "Order" USING brin (id);
 CREATE STATISTICS together ON customer, price FROM "Order";
 CREATE TABLE "order line" ("order" flake NOT NULL REFERENCES "Order" ON DELETE CASCADE, n int);
@@ -204,7 +205,7 @@ CREATE FUNCTION portrait() RETURNS SETOF text LANGUAGE sql SET search_path = reg
         FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = '"Order"'::regclass AND attnum > 0 AND NOT attisdropped
     UNION ALL SELECT format('constraint %s %s valid %s of %s comment %s', conname, pg_get_constraintdef(oid), convalidated, conrelid::regclass, obj_description(oid, 'pg_constraint'))
         FROM pg_constraint WHERE '"Order"'::regclass IN (conrelid, confrelid) AND contype IN ('p', 'u', 'c', 'f') AND conparentid = 0
-    UNION ALL SELECT format('index %s options %s valid %s identity %s comment %s', replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON '), reloptions, indisvalid, indisreplident, obj_description(indexrelid, 'pg_class'))
+    UNION ALL SELECT format('index %s options %s valid %s identity %s comment %s statistics %s', replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON '), reloptions, indisvalid, indisreplident, obj_description(indexrelid, 'pg_class'), (SELECT string_agg(attstattarget::text, ' ') FROM pg_attribute WHERE attrelid = indexrelid AND attstattarget >= 0))
         FROM pg_index JOIN pg_class ON oid = indexrelid WHERE indrelid = '"Order"'::regclass
     UNION ALL SELECT format('trigger %s enabled %s comment %s', pg_get_triggerdef(oid), tgenabled, obj_description(oid, 'pg_trigger')) FROM pg_trigger WHERE tgrelid = '"Order"'::regclass AND NOT tgisinternal
     UNION ALL SELECT format('policy %s %s %s to %s using %s check %s comment %s', polname, polcmd, polpermissive, polroles::regrole[], pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid), obj_description(oid, 'pg_policy'))

@@ -112,7 +112,7 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_finish(oid, int2, jsonb) IS 'internal: does the next of what is left to do after the swap; false: nothing';
 
 CREATE FUNCTION flakeid.convert_step(tab regclass, col name, created_at name, type text, node int4, also jsonb, undo bool, state jsonb) RETURNS jsonb
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off AS $$
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     root oid := tab;
     root_att int2;
@@ -197,7 +197,7 @@ BEGIN
         END IF;
 
         BEGIN
-            IF NOT state ? 'swapped' AND (NOT started OR memory ? 'analyzed' OR undo AND way <> 'back') THEN
+            IF NOT state ?| '{swapped, indexes}' AND (NOT started OR memory ? 'analyzed' OR undo AND way <> 'back') THEN
                 SELECT string_agg(x.problem, E'\n'), (array_agg(x.hint) FILTER (WHERE x.hint IS NOT NULL))[1] INTO problems, hint FROM (
                     SELECT b.* FROM flakeid.convert_broken(root, root_att, places, memory) AS b WHERE started AND NOT (undo AND way <> 'back')
                     UNION ALL
@@ -440,7 +440,7 @@ BEGIN
         FROM pg_trigger AS t JOIN pg_proc AS f ON f.oid = t.tgfoid
         WHERE NOT t.tgisinternal AND t.tgparentid = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_') AND t.tgrelid IN (SELECT p.rel FROM unnest(places) AS p) AND f.prolang <> 12 AND f.prosrc ~* '\m(new|old)\M';
         IF names IS NOT NULL THEN
-            RETURN NEXT format('Triggers that read rows; where one puts the id into an integer, INSERT fails afterwards: %s.', names);
+            RETURN NEXT format('Triggers that read rows; where one puts the id into %s, INSERT fails afterwards: %s.', CASE key.typ WHEN 'uuid'::regtype THEN 'a uuid' ELSE 'an integer' END, names);
         END IF;
         SELECT string_agg(f.oid::regprocedure::text, ', ' ORDER BY f.oid::regprocedure::text COLLATE "C") INTO names
         FROM pg_proc AS f JOIN pg_language AS l ON l.oid = f.prolang AND l.lanname NOT IN ('internal', 'c')
@@ -491,7 +491,7 @@ COMMENT ON FUNCTION flakeid.convert_advice(oid, int2, flakeid.convert_place[], j
 
 CREATE FUNCTION flakeid.convert_plan_of(tab regclass, col name, created_at name, type text, also jsonb)
     RETURNS TABLE (step int4, statement text, lock text, lasts text)
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off AS $$
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     root oid := tab;
     root_att int2 := flakeid.convert_column(tab, col);

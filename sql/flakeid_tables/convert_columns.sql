@@ -18,15 +18,19 @@
 -- A step computes its statements once it has its locks, for which it waits for a fifth of deadlock_timeout.
 
 CREATE FUNCTION flakeid.convert_home() RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce((SELECT quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'flakeid'), 'flakeid')
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN coalesce((SELECT quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'flakeid'), 'flakeid');
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_home() IS 'internal: the schema of flake_next(), quoted';
 
 CREATE FUNCTION flakeid.convert_type(asked text) RETURNS regtype
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN asked = 'bigint' THEN 'bigint'::regtype
-                ELSE coalesce(to_regtype(flakeid.convert_home() || '.flake'), 'bigint'::regtype) END
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN asked = 'bigint' THEN 'bigint'::regtype
+                ELSE coalesce(to_regtype(flakeid.convert_home() || '.flake'), 'bigint'::regtype) END;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_type(text) IS 'internal: the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
 
@@ -81,22 +85,29 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_column(regclass, name) IS 'internal: the number of a column; without a name, of the primary key';
 
 CREATE FUNCTION flakeid.convert_column_name(rel oid, att int2) RETURNS name
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum = att
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum = att);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_column_name(oid, int2) IS 'internal: the name of a column';
 
 -- Names that would be cut off might be the same then.
 CREATE FUNCTION flakeid.convert_name(prefix text, suffix name) RETURNS name
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT ('flakeid_' || prefix || '_' || CASE WHEN octet_length(suffix::text) > 50 THEN md5(suffix::text) ELSE suffix::text END)::name
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN 'flakeid_' || prefix || '_' || CASE WHEN octet_length(suffix::text) > 50 THEN md5(suffix::text) ELSE suffix::text END;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'internal: the name of what stands beside something of that name';
 
 CREATE FUNCTION flakeid.convert_was(root oid, root_att int2) RETURNS jsonb
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT flakeid.convert_memory(obj_description(t.oid, 'pg_trigger'))
-    FROM pg_trigger AS t WHERE t.tgrelid = root AND t.tgname = flakeid.convert_name('was', flakeid.convert_column_name(root, root_att)) AND NOT t.tgisinternal
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT flakeid.convert_memory(d.description)
+            FROM pg_trigger AS t JOIN pg_description AS d ON d.classoid = 'pg_trigger'::regclass AND d.objoid = t.oid AND d.objsubid = 0
+            WHERE t.tgrelid = root AND t.tgname = flakeid.convert_name('was', flakeid.convert_column_name(root, root_att)) AND NOT t.tgisinternal);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_was(oid, int2) IS 'internal: what a column was before it was converted, or NULL';
 
@@ -122,23 +133,29 @@ $$;
 COMMENT ON FUNCTION flakeid.first_real_id(regclass, name) IS 'the lowest id of a converted table that carries a time; those below were kept';
 
 CREATE FUNCTION flakeid.convert_default(rel oid, att int2) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef AS d WHERE d.adrelid = rel AND d.adnum = att
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef AS d WHERE d.adrelid = rel AND d.adnum = att);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_default(oid, int2) IS 'internal: the default of a column';
 
 CREATE FUNCTION flakeid.convert_is_made(rel oid, att int2) RETURNS bool
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(starts_with(flakeid.convert_default(rel, att), flakeid.convert_home() || '.flake_next('), false)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN coalesce(starts_with(flakeid.convert_default(rel, att), flakeid.convert_home() || '.flake_next('), false);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_is_made(oid, int2) IS 'internal: whether the default of a column is flake_next()';
 
 CREATE FUNCTION flakeid.convert_sequence(rel oid, att int2) RETURNS oid
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT d.objid FROM pg_depend AS d JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
-    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
-      AND d.refobjid = rel AND d.refobjsubid = att
-    ORDER BY d.objid LIMIT 1
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT d.objid FROM pg_depend AS d JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
+        WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+          AND d.refobjid = rel AND d.refobjsubid = att
+        ORDER BY d.objid LIMIT 1);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_sequence(oid, int2) IS 'internal: the sequence that belongs to a column';
 
@@ -245,35 +262,43 @@ COMMENT ON FUNCTION flakeid.convert_places(oid, int2, jsonb) IS 'internal: a key
 
 -- A column by its name in the whole tree of partitions; a table that is not partitioned is a tree of its own.
 CREATE FUNCTION flakeid.convert_trees(places flakeid.convert_place[], OUT rel oid, OUT att int2, OUT leaf bool, OUT replaced bool, OUT whole oid, OUT new_col name) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT c.oid, a.attnum, c.relkind <> 'p', p.replaced, p.rel, p.new_col
-    FROM unnest(places) AS p
-         CROSS JOIN LATERAL (SELECT p.rel AS oid UNION SELECT t.relid FROM pg_partition_tree(p.rel) AS t) AS t
-         JOIN pg_class AS c ON c.oid = t.oid
-         JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = p.col
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT c.oid, c.attnum, c.leaf, p.replaced, p.rel, p.new_col
+        FROM unnest(places) AS p
+             CROSS JOIN LATERAL (SELECT p.rel AS oid UNION SELECT t.relid FROM pg_partition_tree(p.rel) AS t) AS t
+             CROSS JOIN LATERAL (SELECT k.oid, a.attnum, k.relkind <> 'p' AS leaf FROM pg_class AS k JOIN pg_attribute AS a ON a.attrelid = k.oid WHERE k.oid = t.oid AND a.attname = p.col OFFSET 0) AS c;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_trees(flakeid.convert_place[]) IS 'internal: columns in their tables and all partitions';
 
 CREATE FUNCTION flakeid.convert_changed(places flakeid.convert_place[]) RETURNS flakeid.convert_place[]
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT ARRAY(SELECT p::flakeid.convert_place FROM unnest(places) AS p WHERE p.replaced OR p.retyped)
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN ARRAY(SELECT p::flakeid.convert_place FROM unnest(places) AS p WHERE p.replaced OR p.retyped);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_changed(flakeid.convert_place[]) IS 'internal: the columns whose type changes';
 
 -- The triggers of a conversion that goes on, and what it remembers.
 CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT trigger name, OUT func oid, OUT enabled bool, OUT memory jsonb)
     RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT t.tgrelid, t.tgname, t.tgfoid, t.tgenabled = 'A', m.memory
-    FROM pg_class AS r
-         JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum = root_att
-         JOIN pg_class AS c ON c.relowner = r.relowner
-         JOIN pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_move') AND t.tgparentid = 0
-         JOIN pg_proc AS p ON p.oid = t.tgfoid AND p.proowner = r.relowner
-         CROSS JOIN LATERAL flakeid.convert_memory(obj_description(p.oid, 'pg_proc')) AS m (memory)
-    WHERE r.oid = root AND m.memory ->> 'column' = a.attname
-      AND (m.memory ->> 'table' = root::regclass::text
-           OR m.memory ->> 'oid' = root::text AND to_regclass(m.memory ->> 'table') IS NULL)
-    ORDER BY t.tgrelid <> root, t.tgrelid, t.tgname
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT t.tgrelid, t.tgname, t.tgfoid, t.tgenabled = 'A', m.memory
+        FROM pg_class AS r
+             JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum = root_att
+             JOIN pg_class AS c ON c.relowner = r.relowner
+             JOIN pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_move') AND t.tgparentid = 0
+             JOIN pg_proc AS p ON p.oid = t.tgfoid AND p.proowner = r.relowner
+             JOIN pg_description AS d ON d.classoid = 'pg_proc'::regclass AND d.objoid = p.oid AND d.objsubid = 0
+             CROSS JOIN LATERAL flakeid.convert_memory(d.description) AS m (memory)
+        WHERE r.oid = root AND m.memory ->> 'column' = a.attname
+          AND (m.memory ->> 'table' = root::regclass::text
+               OR m.memory ->> 'oid' = root::text AND to_regclass(m.memory ->> 'table') IS NULL)
+        ORDER BY t.tgrelid <> root, t.tgrelid, t.tgname;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'internal: the triggers of a conversion that goes on, and what it remembers';

@@ -74,51 +74,62 @@ COMMENT ON FUNCTION flakeid.layout_above(int8) IS
 
 -- Expressions and triggers of a table run when its rows are written, so all tables of a conversion must be one owner's, whoever calls.
 CREATE FUNCTION flakeid.convert_strangers(root oid, places flakeid.convert_place[], OUT problem text, OUT hint text) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('Table %s belongs to role %s, and table %s to role %s.', root::regclass, (SELECT r.relowner::regrole FROM pg_class AS r WHERE r.oid = root), c.oid::regclass, c.relowner::regrole), NULL
-    FROM (SELECT DISTINCT t.rel FROM flakeid.convert_trees(places) AS t) AS t JOIN pg_class AS c ON c.oid = t.rel
-    WHERE c.relowner <> (SELECT r.relowner FROM pg_class AS r WHERE r.oid = root)
-    ORDER BY c.oid::regclass::text COLLATE "C"
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT format('Table %s belongs to role %s, and table %s to role %s.', root::regclass, (SELECT r.relowner::regrole FROM pg_class AS r WHERE r.oid = root), c.oid::regclass, c.relowner::regrole), NULL
+        FROM (SELECT DISTINCT t.rel FROM flakeid.convert_trees(places) AS t) AS t JOIN pg_class AS c ON c.oid = t.rel
+        WHERE c.relowner <> (SELECT r.relowner FROM pg_class AS r WHERE r.oid = root)
+        ORDER BY c.oid::regclass::text COLLATE "C";
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_strangers(oid, flakeid.convert_place[]) IS 'internal: tables of a conversion that are not the owner''s';
 
 -- What somebody has changed meanwhile so that the triggers do not see every row, or see rows that are none of this conversion.
 CREATE FUNCTION flakeid.convert_broken(root oid, root_att int2, places flakeid.convert_place[], memory jsonb, OUT problem text, OUT hint text) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('The foreign keys or triggers of table %s are not those with which the conversion began.', rel::regclass),
-           CASE WHEN memory ->> 'way' <> 'back' THEN format('CALL flakeid.convert_undo(%L);', root::regclass::text) END
-    FROM (SELECT p.rel, bool_and(EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = p.rel AND a.attname = p.new_col AND NOT a.attisdropped)) AS has
-          FROM unnest(places) AS p WHERE p.replaced AND (memory ? 'armed' OR p.rel = root) GROUP BY p.rel) AS x
-         FULL JOIN (SELECT f.rel, bool_and(f.enabled) AS has FROM flakeid.convert_fills(root, root_att) AS f GROUP BY f.rel) AS f USING (rel)
-    WHERE (x.has AND f.has) IS NOT TRUE
-    ORDER BY rel
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT format('The foreign keys or triggers of table %s are not those with which the conversion began.', rel::regclass),
+               CASE WHEN memory ->> 'way' <> 'back' THEN format('CALL flakeid.convert_undo(%L);', root::regclass::text) END
+        FROM (SELECT p.rel, bool_and(EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = p.rel AND a.attname = p.new_col AND NOT a.attisdropped)) AS has
+              FROM unnest(places) AS p WHERE p.replaced AND (memory ? 'armed' OR p.rel = root) GROUP BY p.rel) AS x
+             FULL JOIN (SELECT f.rel, bool_and(f.enabled) AS has FROM flakeid.convert_fills(root, root_att) AS f GROUP BY f.rel) AS f USING (rel)
+        WHERE (x.has AND f.has) IS NOT TRUE
+        ORDER BY rel;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_broken(oid, int2, flakeid.convert_place[], jsonb) IS 'internal: why a conversion that has begun cannot go on';
 
 -- Columns of other tables that hold whole rows of a table, in whatever type.
 CREATE FUNCTION flakeid.convert_row_types(tabs oid[], OUT tab oid, OUT rel oid, OUT col name) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    WITH RECURSIVE t AS (
-        SELECT c.oid AS tab, c.reltype AS typ FROM pg_class AS c WHERE c.oid = ANY (tabs)
-        UNION
-        SELECT t.tab, x.oid
-        FROM t JOIN LATERAL (SELECT y.oid FROM pg_type AS y WHERE t.typ IN (y.typelem, y.typbasetype)
-                             UNION ALL SELECT r.rngtypid FROM pg_range AS r WHERE r.rngsubtype = t.typ
-                             UNION ALL SELECT k.reltype FROM pg_attribute AS a JOIN pg_class AS k ON k.oid = a.attrelid AND k.relkind = 'c' WHERE a.atttypid = t.typ) AS x ON true
-    )
-    SELECT DISTINCT t.tab, k.oid, a.attname FROM t JOIN pg_attribute AS a ON a.atttypid = t.typ AND NOT a.attisdropped
-         JOIN pg_class AS k ON k.oid = a.attrelid AND k.relkind IN ('r', 'p', 'm', 'f')
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        WITH RECURSIVE t AS (
+            SELECT c.oid AS tab, c.reltype AS typ, 0::oid AS rel, NULL::name AS col FROM pg_class AS c WHERE c.oid = ANY (tabs)
+            UNION
+            SELECT t.tab, CASE d.classid WHEN 'pg_type'::regclass THEN d.objid ELSE k.reltype END, k.oid, a.attname
+            FROM t CROSS JOIN LATERAL (SELECT x.classid, x.objid, x.objsubid FROM pg_depend AS x WHERE x.refclassid = 'pg_type'::regclass AND x.refobjid = t.typ OFFSET 0) AS d
+                 LEFT JOIN pg_class AS k ON d.classid = 'pg_class'::regclass AND k.oid = d.objid
+                 LEFT JOIN pg_attribute AS a ON a.attrelid = k.oid AND a.attnum = d.objsubid AND a.attnum > 0
+            WHERE d.classid = 'pg_type'::regclass OR k.relkind = 'c' OR k.relkind IN ('r', 'p', 'm', 'f') AND a.attnum > 0
+        )
+        SELECT DISTINCT t.tab, t.rel, t.col FROM t JOIN pg_class AS k ON k.oid = t.rel AND k.relkind IN ('r', 'p', 'm', 'f');
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_row_types(oid[]) IS 'internal: columns that hold rows of tables';
 
 -- What makes keys of a column beside others: the sequence of a default that is nextval() and nothing else, or of an identity.
 CREATE FUNCTION flakeid.convert_source(rel oid, att int2) RETURNS oid
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN a.attidentity <> '' THEN flakeid.convert_sequence(rel, att)
-                ELSE (SELECT d.refobjid FROM pg_attrdef AS x JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = x.oid AND d.refclassid = 'pg_class'::regclass
-                           JOIN pg_class AS s ON s.oid = d.refobjid AND s.relkind = 'S'
-                      WHERE x.adrelid = rel AND x.adnum = att AND pg_get_expr(x.adbin, x.adrelid) ~ '^nextval\(''.*''::regclass\)$' LIMIT 1) END
-    FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum = att
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT CASE WHEN a.attidentity <> '' THEN flakeid.convert_sequence(rel, att)
+                    ELSE (SELECT d.refobjid FROM pg_attrdef AS x JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = x.oid AND d.refclassid = 'pg_class'::regclass
+                               JOIN pg_class AS s ON s.oid = d.refobjid AND s.relkind = 'S'
+                          WHERE x.adrelid = rel AND x.adnum = att AND pg_get_expr(x.adbin, x.adrelid) ~ '^nextval\(''.*''::regclass\)$' LIMIT 1) END
+        FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum = att);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_source(oid, int2) IS 'internal: the sequence that makes the values of a column';
 
@@ -138,6 +149,7 @@ DECLARE
     replaced oid[];
     changed oid[];
     changed_atts int2[];
+    views oid[];
     highest int8;
     drawn int8;
     r record;
@@ -146,6 +158,7 @@ DECLARE
 BEGIN
     SELECT array_agg(DISTINCT p.rel), coalesce(array_agg(DISTINCT p.rel) FILTER (WHERE p.replaced), '{}') INTO rels, replaced FROM unnest(places) AS p;
     SELECT array_agg(t.rel), array_agg(t.att) INTO changed, changed_atts FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t;
+    views := ARRAY(SELECT v.view FROM flakeid.convert_views(changed, changed_atts) AS v);
 
     -- The tables. Where anything is wrong with them, their rows are not read.
     RETURN QUERY SELECT s.* FROM flakeid.convert_strangers(root, places) AS s;
@@ -169,7 +182,8 @@ BEGIN
         UNION ALL
         SELECT DISTINCT format('Table %s takes part in the conversion of column %I of table %s, which is not finished.', t.tgrelid::regclass, m.memory ->> 'column', m.memory ->> 'table'),
                format('CALL flakeid.convert(%L, %L);', m.memory ->> 'table', m.memory ->> 'column')
-        FROM pg_trigger AS t, flakeid.convert_memory(obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
+        FROM pg_trigger AS t LEFT JOIN pg_description AS d ON d.classoid = 'pg_proc'::regclass AND d.objoid = t.tgfoid AND d.objsubid = 0,
+             LATERAL flakeid.convert_memory(d.description) AS m (memory)
         WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (replaced || root) AND t.tgparentid = 0
           AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) AS f WHERE f.func = t.tgfoid)
         UNION ALL
@@ -209,6 +223,11 @@ BEGIN
     RETURN QUERY
         SELECT format('Column %I of table %s is an identity.', p.col, p.rel::regclass), format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY;', p.rel::regclass, p.col)
         FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attnum = p.att WHERE p.depth > 0 AND p.replaced AND a.attidentity <> '';
+    RETURN QUERY
+        SELECT format('%s depends on sequence %s of the identity, which ends.', upper(left(x.what, 1) COLLATE "C") || substr(x.what, 2), key_source::regclass), anew
+        FROM (SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0) AS what
+              FROM pg_attribute AS a JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = key_source AND d.deptype = 'n'
+              WHERE forth AND a.attrelid = root AND a.attnum = root_att AND a.attidentity <> '') AS x ORDER BY x.what COLLATE "C";
     RETURN QUERY SELECT format('Nothing makes values of column %I, so rows that come afterwards could not get one of type %s in an undo.', key.col, key.typ),
                'Give it a default, or change its type to bigint by ALTER TABLE first.'
         WHERE forth AND key.replaced AND key.typ IN ('int2'::regtype, 'int4'::regtype)
@@ -217,44 +236,39 @@ BEGIN
     -- What cannot follow a change of type, or a new column
     RETURN QUERY
         SELECT format('%s depends on %s.', upper(left(x.what, 1) COLLATE "C") || substr(x.what, 2), x.rel), anew
-        FROM (SELECT pg_describe_object(d.classid, d.objid, 0) AS what, d.refobjid::regclass AS rel
-              FROM unnest(changed, changed_atts) AS c (rel, att)
-                   JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-              WHERE d.classid = 'pg_proc'::regclass
+        FROM (SELECT pg_describe_object(h.class, h.obj, 0) AS what, h.rel::regclass AS rel
+              FROM flakeid.convert_held(changed, changed_atts) AS h WHERE h.class = 'pg_proc'::regclass
               UNION
-              SELECT pg_describe_object(d.classid, d.objid, 0), v.view::regclass
-              FROM flakeid.convert_views(changed, changed_atts) AS v
-                   JOIN pg_class AS c ON c.oid = v.view
-                   JOIN pg_depend AS d ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view)
-                                       OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype)
+              SELECT pg_describe_object(d.classid, d.objid, 0), v::regclass
+              FROM unnest(views) AS v
+                   CROSS JOIN LATERAL (SELECT 'pg_class'::regclass AS class, v AS obj UNION ALL SELECT 'pg_type'::regclass, c.reltype FROM pg_class AS c WHERE c.oid = v) AS o
+                   CROSS JOIN LATERAL (SELECT x.classid, x.objid FROM pg_depend AS x WHERE x.refclassid = o.class AND x.refobjid = o.obj OFFSET 0) AS d
               WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass)) AS x ORDER BY x.what, x.rel;
     -- The text of a rule cannot be had with other types.
     RETURN QUERY
         SELECT DISTINCT format('Rule %I of %s %s reads the column.', w.rulename, CASE k.relkind WHEN 'v' THEN 'view' ELSE 'table' END, w.ev_class::regclass),
                format('Drop the rule before, and create it again afterwards: DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
-        FROM unnest(changed, changed_atts) AS c (rel, att)
-             JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-             JOIN pg_rewrite AS w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid AND w.rulename <> '_RETURN'
+        FROM flakeid.convert_held(changed, changed_atts) AS h
+             JOIN pg_rewrite AS w ON h.class = 'pg_rewrite'::regclass AND w.oid = h.obj AND w.rulename <> '_RETURN'
              JOIN pg_class AS k ON k.oid = w.ev_class
-        WHERE w.ev_class NOT IN (SELECT v.view FROM flakeid.convert_views(changed, changed_atts) AS v)
+        WHERE w.ev_class <> ALL (views)
         UNION
         SELECT format('Rule %I of view %s, which reads the column, would be made again.', w.rulename, w.ev_class::regclass),
                format('Drop the rule before, and create it again afterwards: DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
-        FROM flakeid.convert_views(changed, changed_atts) AS v JOIN pg_rewrite AS w ON w.ev_class = v.view AND w.rulename <> '_RETURN'
+        FROM pg_rewrite AS w WHERE w.ev_class = ANY (views) AND w.rulename <> '_RETURN'
         UNION
         SELECT format('Rule %I of table %s stands in the way of a new column.', w.rulename, w.ev_class::regclass),
                format('Drop the rule before, and create it again afterwards: DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
-        FROM pg_rewrite AS w WHERE w.ev_class = ANY (replaced) AND NOT EXISTS (
-            SELECT FROM pg_depend AS d JOIN unnest(changed, changed_atts) AS c (rel, att) ON d.refobjid = c.rel AND d.refobjsubid = c.att
-            WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass);
+        FROM pg_rewrite AS w WHERE w.ev_class = ANY (replaced)
+          AND NOT EXISTS (SELECT FROM flakeid.convert_held(changed, changed_atts) AS h WHERE h.class = 'pg_rewrite'::regclass AND h.obj = w.oid);
     RETURN QUERY
         SELECT CASE WHEN x.member THEN format('View %s, of an extension, reads the column.', x.name)
                     WHEN x.relkind = 'm' THEN format('Materialized view %s reads the column.', x.name)
                     ELSE format('View %s belongs to another role, %s.', x.name, x.owner) END,
                CASE WHEN x.member OR x.relkind <> 'v' THEN anew ELSE 'Let that role drop it before, and create it again afterwards.' END
-        FROM (SELECT c.relkind, pg_get_userbyid(c.relowner) AS owner, v.view::regclass AS name,
-                     EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = v.view AND d.deptype = 'e') AS member
-              FROM flakeid.convert_views(changed, changed_atts) AS v JOIN pg_class AS c ON c.oid = v.view) AS x
+        FROM (SELECT c.relkind, pg_get_userbyid(c.relowner) AS owner, c.oid::regclass AS name,
+                     EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') AS member
+              FROM pg_class AS c WHERE c.oid = ANY (views)) AS x
         WHERE x.member OR x.relkind <> 'v' OR x.owner <> me ORDER BY x.name;
     RETURN QUERY
         SELECT format('Column %I of table %s holds rows of table %s.', x.col, x.rel::regclass, x.tab::regclass), anew
@@ -264,9 +278,7 @@ BEGIN
         FROM (SELECT c.rel::regclass AS rel, c.att FROM unnest(changed, changed_atts) AS c (rel, att)
               UNION
               SELECT e.adrelid, e.adnum
-              FROM unnest(changed, changed_atts) AS c (rel, att)
-                   JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-                   JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+              FROM flakeid.convert_held(changed, changed_atts) AS h JOIN pg_attrdef AS e ON h.class = 'pg_attrdef'::regclass AND e.oid = h.obj
               UNION
               SELECT d.refobjid, d.refobjsubid::int2
               FROM unnest(changed, changed_atts) AS c (rel, att)
@@ -306,8 +318,8 @@ BEGIN
     RETURN QUERY
         SELECT format('Index %s of a partitioned table has an expression or a condition over the column.', i.indexrelid::regclass), anew
         FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
-             JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att
-             JOIN pg_index AS i ON i.indexrelid = d.objid
+             JOIN flakeid.convert_held(changed, changed_atts) AS h ON h.rel = t.rel AND h.att = t.att AND h.class = 'pg_class'::regclass
+             JOIN pg_index AS i ON i.indexrelid = h.obj
         WHERE t.rel = t.whole AND NOT t.leaf AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL);
     RETURN QUERY
         SELECT format('Index %s has operator class %I, which takes %s and no other type.', i.indexrelid::regclass, o.opcname, o.opcintype::regtype), anew
@@ -320,7 +332,7 @@ BEGIN
         SELECT format('Security label of provider %s stands on %s.', s.provider, pg_describe_object(s.classoid, s.objoid, s.objsubid)),
                'Take it away before, and set it again afterwards.'
         FROM pg_seclabel AS s
-        WHERE s.classoid = 'pg_class'::regclass AND (s.objoid IN (SELECT v.view FROM flakeid.convert_views(changed, changed_atts) AS v)
+        WHERE s.classoid = 'pg_class'::regclass AND (s.objoid = ANY (views)
               OR EXISTS (SELECT FROM flakeid.convert_trees(places) AS t WHERE t.replaced AND t.rel = s.objoid AND t.att = s.objsubid));
     RETURN QUERY SELECT u.* FROM flakeid.convert_unreadable(places, CASE WHEN forth THEN '{}' ELSE flakeid.convert_fitting(places, memory #> '{was,originals}') END) AS u;
 
@@ -466,10 +478,12 @@ COMMENT ON FUNCTION flakeid.convert_misfits(flakeid.convert_place[]) IS 'interna
 
 -- The texts that an undo puts back, as far as what took their place is as it was.
 CREATE FUNCTION flakeid.convert_fitting(places flakeid.convert_place[], originals jsonb) RETURNS jsonb
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(jsonb_object_agg(x.key, originals -> x.key -> 'made'), '{}')
-    FROM (SELECT i.key, i.made FROM flakeid.convert_items(places) AS i
-          UNION ALL SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, pg_get_indexdef(x.idx) FROM flakeid.convert_indexes(places) AS x) AS x
-    WHERE originals #>> ARRAY[x.key, 'hash'] = md5(x.made)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT coalesce(jsonb_object_agg(x.key, originals -> x.key -> 'made'), '{}')
+        FROM (SELECT i.key, i.made FROM flakeid.convert_items(places) AS i
+              UNION ALL SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, pg_get_indexdef(x.idx) FROM flakeid.convert_indexes(places) AS x) AS x
+        WHERE originals #>> ARRAY[x.key, 'hash'] = md5(x.made));
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_fitting(flakeid.convert_place[], jsonb) IS 'internal: definitions that an undo can put back';

@@ -5,21 +5,34 @@
 -- What holds a column by its number keeps it from changing: it goes, and comes again. The text that the server prints for it then has
 -- casts that the first one had not, so the first one is kept, with a hash of what took its place; an undo puts it back where the hash fits.
 
-CREATE FUNCTION flakeid.convert_views(rels oid[], atts int2[], OUT view oid, OUT depth int4) RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    WITH RECURSIVE v AS (
-        SELECT r.ev_class AS view, 1 AS depth
+-- What depends on columns, found by an index, however large the catalog is.
+CREATE FUNCTION flakeid.convert_held(rels oid[], atts int2[], OUT rel oid, OUT att int2, OUT class oid, OUT obj oid) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 20 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT c.rel, c.att, d.classid, d.objid
         FROM unnest(rels, atts) AS c (rel, att)
-             JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-             JOIN pg_rewrite AS r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND r.rulename = '_RETURN'
-        WHERE r.ev_class <> c.rel
-        UNION
-        SELECT r.ev_class, v.depth + 1
-        FROM v JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = v.view
-             JOIN pg_rewrite AS r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND r.rulename = '_RETURN'
-        WHERE r.ev_class <> v.view
-    )
-    SELECT v.view, max(v.depth) FROM v GROUP BY v.view
+             CROSS JOIN LATERAL (SELECT x.classid, x.objid FROM pg_depend AS x WHERE x.refclassid = 'pg_class'::regclass AND x.refobjid = c.rel AND x.refobjsubid = c.att OFFSET 0) AS d;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_held(oid[], int2[]) IS 'internal: what depends on columns';
+
+CREATE FUNCTION flakeid.convert_views(rels oid[], atts int2[], OUT view oid, OUT depth int4) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        WITH RECURSIVE v AS (
+            SELECT r.ev_class AS view, 1 AS depth
+            FROM flakeid.convert_held(rels, atts) AS h JOIN pg_rewrite AS r ON h.class = 'pg_rewrite'::regclass AND r.oid = h.obj AND r.rulename = '_RETURN'
+            WHERE r.ev_class <> h.rel
+            UNION
+            SELECT r.ev_class, v.depth + 1
+            FROM v CROSS JOIN LATERAL (SELECT x.objid FROM pg_depend AS x WHERE x.refclassid = 'pg_class'::regclass AND x.refobjid = v.view AND x.classid = 'pg_rewrite'::regclass OFFSET 0) AS d
+                 JOIN pg_rewrite AS r ON r.oid = d.objid AND r.rulename = '_RETURN'
+            WHERE r.ev_class <> v.view
+        )
+        SELECT v.view, max(v.depth) FROM v GROUP BY v.view;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_views(oid[], int2[]) IS 'internal: views that read a column, and those that read them, with how far away each is';
 
@@ -98,9 +111,9 @@ BEGIN
     WITH c AS MATERIALIZED (
         SELECT t.* FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
     ), held AS MATERIALIZED (
-        SELECT d.classid, d.objid, bool_or(c.replaced) AS replaced
-        FROM c JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-        GROUP BY d.classid, d.objid
+        SELECT h.class AS classid, h.obj AS objid, bool_or(c.replaced) AS replaced
+        FROM flakeid.convert_held(rels, atts) AS h JOIN c USING (rel, att)
+        GROUP BY h.class, h.obj
     ), it AS (
         SELECT 500 + v.depth AS rank, 'pg_class'::regclass AS class, v.view AS oid, format('DROP VIEW %s', v.view::regclass) AS before,
                format('CREATE VIEW %s%s AS %s', v.view::regclass, ' WITH (' || array_to_string(k.reloptions, ', ') || ')', rtrim(pg_get_viewdef(v.view), ';')) AS made,
@@ -142,18 +155,21 @@ COMMENT ON FUNCTION flakeid.convert_items(flakeid.convert_place[]) IS
 CREATE FUNCTION flakeid.convert_indexes(places flakeid.convert_place[],
         OUT idx oid, OUT rel oid, OUT nsp regnamespace, OUT name name, OUT leaf bool, OUT attached bool, OUT ready bool, OUT bytes int8)
     RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT DISTINCT i.indexrelid, i.indrelid, k.relnamespace::regnamespace, k.relname, k.relkind = 'i', k.relispartition,
-           (SELECT n.indisvalid FROM pg_class AS c JOIN pg_index AS n ON n.indexrelid = c.oid
-            WHERE c.relnamespace = k.relnamespace AND c.relname = flakeid.convert_name('new', k.relname) AND n.indrelid = i.indrelid),
-           pg_table_size(i.indrelid)
-    FROM flakeid.convert_trees(places) AS m
-         JOIN pg_index AS i ON i.indrelid = m.rel
-         JOIN pg_class AS k ON k.oid = i.indexrelid
-    WHERE m.replaced AND NOT starts_with(k.relname, 'flakeid_new_')
-      AND (m.att = ANY (i.indkey)
-           OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
-                        AND d.refclassid = 'pg_class'::regclass AND d.refobjid = m.rel AND d.refobjsubid = m.att))
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT i.indexrelid, i.indrelid, k.relnamespace::regnamespace, k.relname, k.relkind = 'i', k.relispartition,
+               (SELECT n.indisvalid FROM pg_class AS c JOIN pg_index AS n ON n.indexrelid = c.oid
+                WHERE c.relnamespace = k.relnamespace AND c.relname = flakeid.convert_name('new', k.relname) AND n.indrelid = i.indrelid),
+               pg_table_size(i.indrelid)
+        FROM flakeid.convert_trees(places) AS m
+             JOIN pg_index AS i ON i.indrelid = m.rel
+             JOIN pg_class AS k ON k.oid = i.indexrelid
+        WHERE m.replaced AND NOT starts_with(k.relname, 'flakeid_new_')
+          AND (m.att = ANY (i.indkey)
+               OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+                            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = m.rel AND d.refobjsubid = m.att));
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_indexes(flakeid.convert_place[]) IS 'internal: the indexes that replaced columns are in, and whether one for the new columns is ready';
 
@@ -196,25 +212,28 @@ DECLARE
     rels oid[];
     atts int2[];
     big text := CASE WHEN (places[1]).new_type IN ('int2', 'int4', 'smallint', 'integer') THEN '1' WHEN (places[1]).new_type = 'uuid' THEN NULL ELSE '4611686018427387905' END;
+    casts text; -- where the key is read as a number that is too small for new ids, which nothing that reads no row would show
 BEGIN
+    IF big <> '1' AND (places[1]).typ <> flakeid.convert_type(NULL) THEN
+        SELECT format('(^|[^\w"])(%s)\)?::(smallint|integer)\M', string_agg(DISTINCT regexp_replace(quote_ident(p.col), '\W', '.', 'g'), '|')) INTO casts
+        FROM unnest(flakeid.convert_changed(places)) AS p;
+    END IF;
     SELECT array_agg(t.rel), array_agg(t.att) INTO rels, atts FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t;
     -- Expressions of tables; those that are immutable are tried with a number that only eight bytes hold
     FOR i IN SELECT DISTINCT x.what, x.rel, x.expression, x.runs, x.old, x.key
-             FROM unnest(rels, atts) AS c (rel, att)
-                  JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.rel AND d.refobjsubid = c.att
-                  CROSS JOIN LATERAL (
-                 SELECT pg_describe_object(d.classid, d.objid, 0) AS what, c.rel, y.expression, y.runs, y.old,
-                        (pg_identify_object(d.classid, d.objid, 0)).type || ' ' || (pg_identify_object(d.classid, d.objid, 0)).identity AS key
+             FROM flakeid.convert_held(rels, atts) AS d CROSS JOIN LATERAL (
+                 SELECT pg_describe_object(d.class, d.obj, 0) AS what, d.rel, y.expression, y.runs, y.old,
+                        (pg_identify_object(d.class, d.obj, 0)).type || ' ' || (pg_identify_object(d.class, d.obj, 0)).identity AS key
                  FROM (
                      SELECT pg_get_indexdef(n.indexrelid, k, false) AS expression, true AS runs, NULL AS old FROM pg_index AS n, generate_series(1, n.indnatts) AS k
-                     WHERE d.classid = 'pg_class'::regclass AND n.indexrelid = d.objid AND n.indkey[k - 1] = 0
-                     UNION ALL SELECT pg_get_expr(n.indpred, n.indrelid), true, NULL FROM pg_index AS n WHERE d.classid = 'pg_class'::regclass AND n.indexrelid = d.objid
-                     UNION ALL SELECT pg_get_expr(k.conbin, k.conrelid), true, NULL FROM pg_constraint AS k WHERE d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
-                     UNION ALL SELECT unnest(pg_get_statisticsobjdef_expressions(s.oid)), true, NULL FROM pg_statistic_ext AS s WHERE d.classid = 'pg_statistic_ext'::regclass AND s.oid = d.objid
+                     WHERE d.class = 'pg_class'::regclass AND n.indexrelid = d.obj AND n.indkey[k - 1] = 0
+                     UNION ALL SELECT pg_get_expr(n.indpred, n.indrelid), true, NULL FROM pg_index AS n WHERE d.class = 'pg_class'::regclass AND n.indexrelid = d.obj
+                     UNION ALL SELECT pg_get_expr(k.conbin, k.conrelid), true, NULL FROM pg_constraint AS k WHERE d.class = 'pg_constraint'::regclass AND k.oid = d.obj
+                     UNION ALL SELECT unnest(pg_get_statisticsobjdef_expressions(s.oid)), true, NULL FROM pg_statistic_ext AS s WHERE d.class = 'pg_statistic_ext'::regclass AND s.oid = d.obj
                      UNION ALL SELECT unnest(ARRAY[pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)]), false, NULL
-                               FROM pg_policy AS p WHERE d.classid = 'pg_policy'::regclass AND p.oid = d.objid AND p.polrelid = c.rel
+                               FROM pg_policy AS p WHERE d.class = 'pg_policy'::regclass AND p.oid = d.obj AND p.polrelid = d.rel
                      UNION ALL SELECT (regexp_match(pg_get_triggerdef(t.oid), ' WHEN \((.*)\) EXECUTE FUNCTION '))[1], false, 'old'
-                               FROM pg_trigger AS t WHERE d.classid = 'pg_trigger'::regclass AND t.oid = d.objid AND t.tgqual IS NOT NULL AND NOT starts_with(t.tgname, 'zzzz_flakeid_')) AS y
+                               FROM pg_trigger AS t WHERE d.class = 'pg_trigger'::regclass AND t.oid = d.obj AND t.tgqual IS NOT NULL AND NOT starts_with(t.tgname, 'zzzz_flakeid_')) AS y
                  WHERE y.expression IS NOT NULL) AS x
              WHERE originals -> x.key IS NULL
              ORDER BY x.what LOOP
@@ -225,7 +244,11 @@ BEGIN
             said := flakeid.convert_fails(e.text);
             EXIT WHEN said IS NOT NULL AND NOT e.changed; -- it cannot be asked this way
         END LOOP;
-        IF said IS NOT NULL AND e.changed THEN
+        IF NOT i.runs AND i.expression ~ casts THEN
+            problem := upper(left(i.what, 1) COLLATE "C") || substr(i.what, 2) || ' casts it to a smaller integer.';
+            hint := 'Drop it before, and create it again afterwards.';
+            RETURN NEXT;
+        ELSIF said IS NOT NULL AND e.changed THEN
             problem := format('%s of table %s cannot read it as %s: %s.', upper(left(i.what, 1) COLLATE "C") || substr(i.what, 2), i.rel::regclass, (places[1]).new_type, said);
             hint := 'Drop it before, and create it again afterwards.';
             RETURN NEXT;
@@ -254,6 +277,11 @@ BEGIN
                 EXIT;
             END;
         END LOOP;
+        IF i.def ~ casts AND NOT i.comes_back THEN
+            problem := format('View %s casts it to a smaller integer.', i.oid::regclass);
+            hint := 'Drop it before, and create it again afterwards.';
+            RETURN NEXT;
+        END IF;
         IF said IS NULL AND i.seen THEN
             said := format('%I AS (%s)', (SELECT c.relname FROM pg_class AS c WHERE c.oid = i.oid), i.def);
             rows := rows[:half] || said || rows[half + 1:] || said;

@@ -407,10 +407,12 @@ COMMENT ON FUNCTION flakeid.convert_run(text[]) IS 'internal: runs statements, a
 
 -- Partitions after the table that they are parts of, as the server does it.
 CREATE FUNCTION flakeid.convert_all_of(rels oid[]) RETURNS regclass[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT array_agg(t.rel::regclass ORDER BY r.oid, t.level, t.rel)
-    FROM unnest(rels) AS r (oid) CROSS JOIN LATERAL (SELECT c.oid AS rel, 0 AS level FROM pg_class AS c WHERE c.oid = r.oid
-                                                     UNION SELECT p.relid, p.level FROM pg_partition_tree(r.oid) AS p) AS t
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT array_agg(t.rel::regclass ORDER BY r.oid, t.level, t.rel)
+        FROM unnest(rels) AS r (oid) CROSS JOIN LATERAL (SELECT c.oid AS rel, 0 AS level FROM pg_class AS c WHERE c.oid = r.oid
+                                                         UNION SELECT p.relid, p.level FROM pg_partition_tree(r.oid) AS p) AS t);
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_all_of(oid[]) IS 'internal: tables and their partitions, in the order in which they are locked';
 

@@ -1275,7 +1275,9 @@ BEGIN
             THEN flakeid.free_name(c.relnamespace, first, substr(i.relname, length(c.relname) + 1)) ELSE flakeid.free_name(c.relnamespace, i.relname, '_before') END);
         after := after || format('SELECT pg_catalog.set_config(''default_tablespace'', %L, true)', coalesce(i.space, ''));
         IF i.con IS NULL THEN
-            after := after || i.def || flakeid.comment_statements(obj_description(i.oid, 'pg_class'), format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname));
+            after := after || i.def || flakeid.comment_statements(obj_description(i.oid, 'pg_class'), format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname))
+                || ARRAY(SELECT format('ALTER INDEX %s.%I ALTER %s SET STATISTICS %s', c.relnamespace::regnamespace, i.relname, a.attnum, a.attstattarget)
+                         FROM pg_attribute AS a WHERE a.attrelid = i.oid AND a.attstattarget >= 0);
         ELSE
             options := ' WITH (' || flakeid.option_list(i.reloptions, '') || ')';
             after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname,

@@ -128,8 +128,9 @@ class Trial:
                 try:
                     rows(c, 'BEGIN')
                     if kind == 'plan':
-                        rows(c, 'SET LOCAL enable_seqscan = off')
-                        plan = '\n'.join(x[0] for x in rows(c, 'EXPLAIN ' + query))
+                        # against no other index of the table, whatever they would cost
+                        rows(self.su, "BEGIN; SET LOCAL enable_seqscan = off; UPDATE pg_index AS o SET indisvalid = false FROM pg_index AS i WHERE i.indexrelid = to_regclass($q$%s.%s$q$) AND o.indrelid = i.indrelid AND o.indexrelid <> i.indexrelid" % (self.schema.s, quote(own)))
+                        plan = '\n'.join(x[0] for x in rows(self.su, 'EXPLAIN ' + query))
                         used = ' using ' + quote(own) + ' ' in plan or 'Index Scan on %s ' % quote(own) in plan or self.split and 'Seq Scan' not in plan
                         out[p['name'], own, sql] = 'uses the index' if used else 'does not use the index'
                     else:
@@ -137,6 +138,7 @@ class Trial:
                         out[p['name'], own, sql] = repr([[y for y in rows(c, x) if not re.search('(before|stopped|convert|partition|maintain|undo)[on]?\\b', str(y))] for x in query.split('; ')])
                 except psycopg2.Error as e: out[p['name'], own, sql] = 'ERROR ' + said(e)
                 rows(c, 'ROLLBACK')
+                if kind == 'plan': rows(self.su, 'ROLLBACK')
         return out
     def compare_probes(self, when, was, now):
         for k in was:
