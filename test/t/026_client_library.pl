@@ -142,7 +142,7 @@ my $other = q{#include <stddef.h>
 	PGDLLEXPORT const Client *flakeid_client(void);
 	const Client *flakeid_client(void) { static const Client client = {%s}; return &client; }};
 my %reason = (
-	'of another version' => [ '"0.0.1", 8', "Library flakeid_libpq is of version 0.0.1 (8), and flakeid of version $version (64)." ],
+	'of another version' => [ '"0.0.1", 64', "Library flakeid_libpq is of version 0.0.1 (64), and flakeid of version $version (64)." ],
 	'of another size' => [ "\"$version\", 8", "Library flakeid_libpq is of version $version (8), and flakeid of version $version (64)." ]);
 take_away();
 for my $what (sort keys %reason)
