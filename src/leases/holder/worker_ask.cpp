@@ -115,6 +115,14 @@ void fail(Lease* lease, Care& care)
     postpone_with(asking.connecting, care.attempts, now, chance());
 }
 
+// Returns the latest end of a lease that is believed when it is asked for now: its length later, by
+// this server's own clock. A coordinator whose clock is ahead gives later ones, and what takes its
+// place rests for the longest lease by a clock that is right.
+int64_t latest_end_us()
+{
+    return (wall_us() / us_per_s + 1 + lease_settings.ttl_s) * us_per_s;
+}
+
 // A lease of any node asks first for the node that it had, so that a server keeps its generators.
 bool ask_for_grant(const Lease* lease, Grant* grant)
 {
@@ -127,7 +135,13 @@ bool ask_for_grant(const Lease* lease, Grant* grant)
         wish.any = any;
         wish.node = node;
         wish.max_node = max_node;
-        return client->acquire(c, asking.realm, holder, wish, grant);
+        const int64_t latest_us = latest_end_us();
+        if (!client->acquire(c, asking.realm, holder, wish, grant)) {
+            return false;
+        }
+        // One that begins later is renewed before it begins.
+        grant->end_us = std::max(grant->start_us + us_per_s, std::min(grant->end_us, latest_us));
+        return true;
     };
     if (lease->wanted != any_node) {
         return ask(false, lease->wanted);
@@ -341,14 +355,19 @@ void renew(Lease* lease, Care& care)
     known.end_us = static_cast<int64_t>(pg_atomic_read_u64(&lease->end_us));
     memcpy(known.token, lease->token, sizeof known.token);
     int64_t end_us;
-    if (!connected() ||
-        !client->renew(asking.coordinator, asking.realm, known, lease_settings.ttl_s, &end_us)) {
+    int64_t latest_us = 0;
+    auto ask = [&] {
+        latest_us = latest_end_us();
+        return client->renew(asking.coordinator, asking.realm, known, lease_settings.ttl_s,
+                             &end_us);
+    };
+    if (!connected() || !ask()) {
         care.refused = asking.coordinator.trouble == Trouble::refused;
         fail(lease, care);
         return;
     }
     lease_file_know(asking.coordinator.known);
-    known.end_us = std::max(known.end_us, end_us);
+    known.end_us = std::max(known.end_us, std::min(end_us, latest_us));
     lease_extend(lease, known.end_us);
     plan_renewal(care, known.end_us);
     keep(lease);

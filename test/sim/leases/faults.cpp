@@ -575,11 +575,4 @@ const std::vector<StepKind> lease_steps = {
     {"a synchronous standby is lost", 'S', 6, step_lose_standby},
 };
 
-const char* circumstance()
-{
-    return faults.ran_ahead && dump_happened.count > 0
-               ? ", a dump was restored of a coordinator whose clock ran ahead"
-               : "";
-}
-
 } // namespace sim

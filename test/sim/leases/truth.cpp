@@ -30,7 +30,10 @@ struct Told {
     uint32_t node, nodes; // a range, by its first node
     int server;
     uint64_t life; // of the server
-    int64_t start_us, end_us;
+    int64_t start_us;
+    // Nobody else gets the node before the end that the coordinator told. The server believes no
+    // later one than its own clock and the length that it asked for allow.
+    int64_t end_us, told_end_us;
     bool given_back;
     int64_t issued_us;                // of the last id
     int64_t told_us = 0, used_us = 0; // true time; used_us: when the last id was drawn, 0: none was
@@ -56,6 +59,7 @@ struct Owner {
     bool leased;
 };
 IdMap<Owner> owners;
+PROCESS_LOCAL int64_t asked_wall_us = 0; // by the server's clock
 uint64_t handed_out;
 int64_t left_us[most_servers];    // true time at which servers left a node for another one
 int64_t made_until[most_servers]; // the latest moment of the ids that servers made; 0: none
@@ -83,8 +87,11 @@ void check_renewal(const Told& lease, int64_t length_us)
     }
 }
 
-void note_answer(Told& lease, int64_t length_us, int64_t end_us)
+// Notes the end that the coordinator told, and returns true where the lease lasts longer for it.
+bool note_answer(Told& lease, int64_t length_us, int64_t told_us)
 {
+    const int64_t own_us = (asked_wall_us / second + 1) * second + length_us;
+    const int64_t end_us = std::max(lease.start_us + second, std::min(told_us, own_us));
     lease.length_us = length_us;
     lease.earlier_end_us = lease.life == here().life ? lease.end_us : lease.kept_end_us;
     lease.answered_us = true_us;
@@ -92,6 +99,13 @@ void note_answer(Told& lease, int64_t length_us, int64_t end_us)
     lease.short_of = end_us - wall_clock(here()) < length_us * 9 / 10;
     lease.too_late =
         lease.start_us - wall_clock(here()) > flakeid::settings.max_ahead_us + 20 * second;
+    if (lease.given_back) {
+        return false;
+    }
+    const bool longer = told_us > lease.told_end_us || end_us > lease.end_us;
+    lease.end_us = std::max(lease.end_us, end_us);
+    lease.told_end_us = std::max(lease.told_end_us, told_us);
+    return longer;
 }
 
 // Outside a stop and new settings, what is in use and lasts for more than a second is kept. A lease
@@ -163,34 +177,43 @@ void check_given_away(const Told& lease)
 {
     const bool promised = !faults.split && !faults.forgotten && !faults.ran_ahead;
     if (promised && given_away.known && given_away.node == lease.node &&
-        lease.start_us < given_away.start_us && lease.end_us > given_away.start_us) {
+        lease.start_us < given_away.start_us && lease.told_end_us > given_away.start_us) {
         tell("node %u, from %.3f until %.3f; somebody has it from %.3f on", lease.node,
-             seconds_of(lease.start_us), seconds_of(lease.end_us), seconds_of(given_away.start_us));
+             seconds_of(lease.start_us), seconds_of(lease.told_end_us),
+             seconds_of(given_away.start_us));
         broken("a lease is renewed whose node was given away");
     }
 }
 
 // Two leases of a node share no moment, whatever their realm is called: the servers are one fleet.
+// What a coordinator told lasts until the end that it told, unless its clock ran ahead: then for no
+// longer than the server believes, and not at all where that puts it aside, since what takes the
+// coordinator's place knows no better.
 // Whoever never heard of the coordinator that replaced another may get a node of that by chance;
 // and so may a server that never had a lease, in a realm that is another one, but not another
 // region's.
 void check_overlap(const Told& a)
 {
+    const auto end_of = [](const Told& lease) {
+        return !faults.ran_ahead ? lease.told_end_us
+               : lease.too_late  ? lease.start_us
+                                 : lease.end_us;
+    };
     for (uint32_t node = a.node; node < a.node + a.nodes; node++) {
         for (const Told* other : of_node[node]) {
             const Told& b = *other;
             const bool moved = a.server == b.server && a.realm != b.realm; // it left the other
             const bool aside = a.server == b.server && (a.too_late || b.too_late);
             const bool share = other != &a && !moved && !aside &&          // not so of empty ones
-                               std::max(a.start_us, b.start_us) < std::min(a.end_us, b.end_us);
+                               std::max(a.start_us, b.start_us) < std::min(end_of(a), end_of(b));
             const bool beside = (faults.split || faults.forgotten) && a.origin != b.origin;
             const bool by_chance = beside || (!world.has('g') && a.realm_id != b.realm_id);
             overlapped[node] = overlapped[node] || share;
             if (share && !by_chance) {
                 tell("node %u: server %d has it [%.3f, %.3f), server %d [%.3f, %.3f)", node,
-                     a.server, seconds_of(a.start_us), seconds_of(a.end_us), b.server,
-                     seconds_of(b.start_us), seconds_of(b.end_us));
-                broken("two leases of a node overlap%s", circumstance());
+                     a.server, seconds_of(a.start_us), seconds_of(end_of(a)), b.server,
+                     seconds_of(b.start_us), seconds_of(end_of(b)));
+                broken("two leases of a node overlap");
             }
         }
     }
@@ -227,6 +250,7 @@ void is_logged(const Server& server, const char* message)
 
 void is_asked(const std::string& sql, const std::vector<Value>& values)
 {
+    asked_wall_us = wall_clock(here());
     if (says(sql, "lease_acquire(") && !values[7].null) {
         check_wanted(static_cast<uint32_t>(atoi(values[7].text.c_str())));
     }
@@ -271,6 +295,7 @@ void is_asked(const std::string& sql, const std::vector<Value>& values)
     lease.given_back_us = true_us;
     lease.lasted_until_us = lease.end_us;
     lease.end_us = std::min(lease.end_us, std::max(lease.start_us, end_us));
+    lease.told_end_us = lease.end_us;
     note("gives node %lld back at %lld", lease.node, last_us - true_epoch_us);
     crash_now_and_then(lease.server, 8, 20 * ms);
 }
@@ -305,20 +330,19 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         const int64_t end_us = us_of(fields[3]);
         if (is_new) {
             lease = {values[1].text, node,  nodes, here().number, here().life, us_of(fields[2]),
-                     0,              false, 0};
+                     0,              0,     false, 0};
             lease.told_us = true_us;
             lease.directory = members[here().number].directory;
             for (uint32_t i = 0; i < nodes; i++) {
                 of_node[node + i].push_back(&lease);
             }
-        } else if (end_us < lease.end_us) {
+        } else if (end_us < lease.told_end_us) {
             broken("a lease that was asked for again ends earlier");
         }
-        note_answer(lease, us_of(values[6].text), end_us);
+        (void)note_answer(lease, us_of(values[6].text), end_us);
         lease.origin = answer.origin;
         lease.realm_id = fields[5];
         check_believed(lease.origin, lease.realm_id);
-        lease.end_us = std::max(lease.end_us, end_us);
         status_is_granted(node);
         note("has node %lld from %lld to %lld", node, us_of(fields[2]) - true_epoch_us,
              us_of(fields[3]) - true_epoch_us);
@@ -332,12 +356,11 @@ void is_answered(const std::string& sql, const std::vector<Value>& values, const
         Told& lease = found->second;
         const int64_t end_us = us_of(fields[0]);
         note("has node %lld until %lld", lease.node, end_us - true_epoch_us);
-        note_answer(lease, us_of(values[6].text), end_us);
+        const bool longer = note_answer(lease, us_of(values[6].text), end_us);
         lease.origin = answer.origin;
         lease.realm_id = fields[1];
         check_believed(lease.origin, lease.realm_id);
-        if (!lease.given_back && end_us > lease.end_us) {
-            lease.end_us = end_us;
+        if (longer) {
             check_overlap(lease);
             check_given_away(lease);
         }

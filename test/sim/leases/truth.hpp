@@ -78,9 +78,6 @@ void mark_skips_nodes();
 void leased_nodes_in_step(const flakeid::Generator& g, flakeid::Word word);
 void leased_nodes_are_refused(const flakeid::Generator& g);
 
-// Why a rule that is about to break may break, most special circumstance first (faults.cpp).
-const char* circumstance();
-
 extern uint64_t renewals_told;
 
 } // namespace sim
