@@ -568,6 +568,55 @@ RESET ROLE;
 DROP SCHEMA regress_shop CASCADE;
 DROP ROLE regress_thief;
 
+-- What running programs notice, item by item of the list in the manual
+CREATE SCHEMA regress_noticed;
+SET search_path = regress_noticed, public;
+CREATE TABLE small (id serial PRIMARY KEY, item text);
+CREATE TABLE large (id bigserial PRIMARY KEY, item text);
+CREATE TABLE plain (id bigserial PRIMARY KEY, item text);
+INSERT INTO small (item) VALUES ('pen');
+INSERT INTO large (item) VALUES ('pen');
+INSERT INTO plain (item) VALUES ('pen');
+CREATE FUNCTION reads() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN n := NEW.id; RETURN NEW; END $$;
+CREATE TRIGGER reads BEFORE INSERT ON large FOR EACH ROW EXECUTE FUNCTION reads();
+CREATE FUNCTION larges() RETURNS TABLE (n bigint) LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT id FROM large; END $$;
+CREATE FUNCTION plains() RETURNS TABLE (n bigint) LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT id FROM plain; END $$;
+INSERT INTO large (item) VALUES ('ink');
+PREPARE pen AS SELECT * FROM small WHERE id = 1;
+EXECUTE pen;
+CALL flakeid.convert('small');
+CALL flakeid.convert('plain', type => 'bigint');
+CALL flakeid.convert('large');
+\set VERBOSITY sqlstate
+INSERT INTO small VALUES (3, 'cap');
+SELECT count(*) FROM small WHERE id = 3;
+SELECT * FROM small WHERE id = 1;
+EXECUTE pen;
+DEALLOCATE pen;
+PREPARE pen AS SELECT * FROM small WHERE id = 1;
+EXECUTE pen;
+INSERT INTO large (item) VALUES ('cap');
+\c -
+SET client_min_messages = warning;
+SET search_path = regress_noticed, public;
+INSERT INTO large (item) VALUES ('cap');
+SELECT lastval();
+CREATE FUNCTION takes() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n int := NEW.id; BEGIN RETURN NEW; END $$;
+CREATE TRIGGER takes BEFORE INSERT ON small FOR EACH ROW EXECUTE FUNCTION takes();
+INSERT INTO small (item) VALUES ('cap');
+SELECT larges();
+SELECT id FROM large WHERE id = 1.0;
+SELECT to_json(large) FROM large WHERE id = 1;
+SELECT plains();
+SELECT id FROM plain WHERE id = 1.0;
+SELECT to_json(plain) FROM plain;
+ALTER TABLE plain ALTER id SET DEFAULT nextval('plain_id_seq');
+SELECT step FROM flakeid.conversions WHERE table_name = 'regress_noticed.plain';
+CALL flakeid.convert('plain', type => 'bigint');
+SELECT step FROM flakeid.conversions WHERE table_name = 'regress_noticed.plain';
+\set VERBOSITY default
+DROP SCHEMA regress_noticed CASCADE;
+
 -- Which epoch puts new ids above a number
 SELECT flakeid.layout_above(1) = flakeid.layout_above(NULL) AS its_own, flakeid.layout_above(9000000000000000000);
 SELECT flake_floor(now(), flakeid.layout_above(4000000000000000000)) > 4000000000000000000 AS above;

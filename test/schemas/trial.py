@@ -9,7 +9,7 @@ DB = 'sx_%d' % os.getpid()
 
 # -- A server --------------------------------------------------------------------------------------
 def connect(user, db=DB):
-    c = psycopg2.connect(dbname=db, user=user, options='-c client_min_messages=warning -c statement_timeout=20s -c lock_timeout=8s')
+    c = psycopg2.connect(dbname=db, user=user, options='-c client_min_messages=warning -c statement_timeout=120s -c lock_timeout=8s')
     c.autocommit = True
     return c
 
