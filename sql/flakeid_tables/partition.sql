@@ -831,8 +831,10 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    locked := flakeid.partition_lock(ARRAY[parent], CASE WHEN half THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
-    PERFORM flakeid.partition_lock(ARRAY[old], 'ACCESS EXCLUSIVE');
+    IF half THEN
+        PERFORM flakeid.partition_lock(ARRAY[parent], 'SHARE UPDATE EXCLUSIVE');
+    END IF;
+    locked := flakeid.partition_lock(CASE WHEN half THEN ARRAY[old] ELSE ARRAY[parent, old] END, 'ACCESS EXCLUSIVE');
     p := flakeid.partition_declared(parent);
     SELECT c.relpartbound, i.inhdetachpending INTO r FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
         WHERE i.inhrelid = old AND i.inhparent = parent AND i.inhdetachpending = half;

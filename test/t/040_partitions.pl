@@ -120,6 +120,40 @@ is(sql("SELECT count(*) FROM flakeid.partition_old('event')"), '0', 'none is too
 is(sql("SELECT count(*) FROM pg_class WHERE relname LIKE '%moved%'"), '0', 'nothing is left behind');
 is(sql(q{SELECT count(*) FROM (SELECT lead(from_time) OVER (ORDER BY from_time) < to_time AS overlap FROM flakeid.partitions WHERE parent = 'event'::regclass AND attached) AS o WHERE overlap}), '0', 'no two overlap');
 
+# A writer whose transaction stays open keeps no other from inserting, whatever waits for the writer meanwhile: the others' INSERTs end
+# before the writer, since each step gives up its locks soon.
+my @declare = (
+	[ fresh => "CALL flakeid.partition('fresh', '1 month')", 'a table is declared' ],
+	[ strays => "CALL flakeid.partition('strays', '1 month', ahead => 6)", 'a table with a default partition is declared again' ],
+	[ plain => "CALL flakeid.partition('plain', '1 month')", 'a table becomes partitioned' ]);
+sql(q{
+	CREATE TABLE fresh (id flake PRIMARY KEY DEFAULT flake_next(), n int) PARTITION BY RANGE (id);
+	CREATE TABLE fresh_default PARTITION OF fresh DEFAULT;
+	CREATE TABLE strays (LIKE fresh INCLUDING ALL) PARTITION BY RANGE (id);
+	CREATE TABLE strays_default PARTITION OF strays DEFAULT;
+	CREATE TABLE again (LIKE fresh INCLUDING ALL) PARTITION BY RANGE (id);
+	CREATE TABLE plain (LIKE fresh INCLUDING ALL)});
+sql("CALL flakeid.partition('$_', '1 month', ahead => 2)") for qw(strays again);
+my $writer = $node->background_psql('shop');
+$writer->query_safe('BEGIN; ' . join '; ', map { "INSERT INTO $_ (n) VALUES (1)" } qw(fresh strays again plain));
+is(beside('declarer', "CALL flakeid.partition('again', '1 month', ahead => 6, keep => '5 years')")->(), '', 'a table is declared again, and gets partitions, beside a writer');
+sql('INSERT INTO again (n) VALUES (2)');
+my @declarers = map { beside("declarer $_->[0]", $_->[1]) } @declare;
+for my $d (@declare)
+{
+	my $waiting = "SELECT count(*) > 0 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE a.application_name = 'declarer $d->[0]' AND l.relation = '$d->[0]'::regclass AND NOT l.granted";
+	for (1 .. 2)
+	{
+		$node->poll_query_until('shop', $waiting) or die "$d->[2] without waiting\n";
+		sql("SET lock_timeout = '3min'; INSERT INTO $d->[0] (n) VALUES (2)");
+	}
+	pass("$d->[2] behind a writer: others insert before it ends");
+}
+$writer->query_safe('COMMIT');
+$writer->quit;
+is($declarers[$_]->(), '', "$declare[$_][2] once the writer has ended") for 0 .. $#declare;
+is(sql(join ' UNION ALL ', map { "SELECT '$_ ' || string_agg(n::text, ',' ORDER BY n) FROM $_" } qw(fresh strays again plain)), "fresh 1,2,2\nstrays 1,2,2\nagain 1,2\nplain 1,2,2", 'with all rows');
+
 # A detachment that was interrupted is ended.
 my $old = sql("SELECT partition FROM flakeid.partitions WHERE parent = 'event'::regclass ORDER BY from_time LIMIT 1");
 sql('DROP TABLE event_default');
