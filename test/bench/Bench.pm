@@ -215,15 +215,16 @@ sub standby
 
 sub promote { my ($self) = @_; return $self->as_server($self->program('pg_ctl'), '-D', "$self->{dir}/data", '-w', 'promote'); }
 
-# Kills a process of the server with signal 9: the server ends all sessions, recovers from WAL, and is up again.
+# Kills a process of the server with signal 9, the one given or its WAL writer: the server ends all sessions, recovers from WAL, and is up
+# again. False where that process is there no more.
 sub crash
 {
-	my ($self) = @_;
+	my ($self, $pid) = @_;
 	my $walwriter = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'";
 	chomp(my $before = $self->psql($walwriter));
-	kill 'KILL', $before;
+	kill('KILL', $pid // $before) or return 0;
 	1 until system($self->client('pg_isready'), '-q') == 0 && (eval { $self->psql($walwriter) } // '') =~ /^(?!$before$)\d/;
-	return;
+	return 1;
 }
 
 # Appends to the configuration.
