@@ -215,14 +215,19 @@ sub standby
 
 sub promote { my ($self) = @_; return $self->as_server($self->program('pg_ctl'), '-D', "$self->{dir}/data", '-w', 'promote'); }
 
-# Kills a process of the server with signal 9, the one given or its WAL writer: the server ends all sessions, recovers from WAL, and is up
-# again. False where that process is there no more.
+# Kills a process of the server with signal 9, its WAL writer or the one given: the server ends all sessions, recovers from WAL, and is up
+# again. False where that process has ended by itself.
 sub crash
 {
 	my ($self, $pid) = @_;
 	my $walwriter = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'";
 	chomp(my $before = $self->psql($walwriter));
-	kill('KILL', $pid // $before) or return 0;
+	$pid //= $before;
+	my $state = sub { open(my $in, '<', "/proc/$pid/stat") or return ''; return (<$in> // '') =~ /\) (\w)/ ? $1 : '' };
+	kill 'STOP', $pid;    # what stands still does not end by itself
+	1 until $state->() =~ /^[TZX]?$/;
+	return 0 if $state->() ne 'T';
+	kill 'KILL', $pid;
 	1 until system($self->client('pg_isready'), '-q') == 0 && (eval { $self->psql($walwriter) } // '') =~ /^(?!$before$)\d/;
 	return 1;
 }

@@ -13,12 +13,18 @@ use warnings;
 use Exporter 'import';
 use FlakeTest;
 use IPC::Run ();
+use Plain;
 use PostgreSQL::Test::Cluster;
 use Time::HiRes qw(sleep);
 
 our @EXPORT = qw(random_server random_tables);
 
 my @roles = qw(rt_one rt_two rt_reader rt_writer rt_snoop);
+
+# With EDITION=plain the edition in plain SQL is asked the same, with ids of type bigint: who is not the owner is refused there.
+my $edition = ($ENV{EDITION} // '') eq 'plain' ? 'flakeid_plain' : 'flakeid';
+my @callers = $edition eq 'flakeid' ? qw(rt_one super rt_member) : 'rt_one';
+sub of_edition { my ($sql) = @_; return $sql =~ s/\bflakeid\./$edition./gr }
 
 sub random_server
 {
@@ -27,9 +33,17 @@ sub random_server
 	$node->append_conf('postgresql.conf', "flakeid.node = 1\nfsync = off\ndeadlock_timeout = 5s\nclient_min_messages = error\nmax_locks_per_transaction = 256\n");
 	$node->start;
 	$node->safe_psql('postgres', join '', map { "CREATE ROLE $_ LOGIN;" } @roles, 'rt_member');
+	if ($edition eq 'flakeid')
+	{
+		$node->safe_psql('postgres', 'CREATE EXTENSION flakeid_tables CASCADE');
+	}
+	else
+	{
+		$node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; ALTER DATABASE postgres OWNER TO owner');
+		install_plain($node, 'postgres');
+	}
 	$node->safe_psql('postgres', <<'END');
 GRANT rt_one, rt_two TO rt_member;
-CREATE EXTENSION flakeid_tables CASCADE;
 CREATE SCHEMA oracle;
 CREATE TABLE oracle.row (id bigint PRIMARY KEY, kind text NOT NULL, at timestamptz NOT NULL);
 CREATE TABLE oracle.rights (tab oid PRIMARY KEY, says text NOT NULL);
@@ -100,20 +114,21 @@ sub random_tables
 	my $s = "rt_$seed";
 	my (@did, @wrong);
 	my $session = $node->background_psql('postgres');
-	my $super = sub { return scalar $session->query_safe($_[0]) };
-	$super->("SET search_path = $s, public");
+	my $super = sub { return scalar $session->query_safe(of_edition($_[0])) };
+	my $path = "SET search_path = $s, flakeid_plain, public";
+	$super->($path);
 	# What may fail: a session that is killed, or meets another
 	my $call = sub {
 		my ($who, $sql) = @_;
 		push @did, "$who: $sql";
-		my ($status, $out, $err) = $node->psql('postgres', "SET search_path = $s, public;\n$sql", extra_params => [ '-U', $who eq 'super' ? 'postgres' : $who ], on_error_stop => 1);
+		my ($status, $out, $err) = $node->psql('postgres', "$path;\n" . of_edition($sql), extra_params => [ '-U', $who eq 'super' ? 'postgres' : $who ], on_error_stop => 1);
 		return $err;
 	};
 
 	# The time does not pass a whole hour, where a period may end, while a seed runs.
 	$super->("SELECT pg_sleep_until(date_trunc('hour', now() + interval '1 min'))");
 	my $roles = $super->('SELECT oracle.roles()');
-	my $type = $one_of->('flake', 'bigint');
+	my $type = $edition eq 'flakeid' ? $one_of->('flake', 'bigint') : 'bigint';
 	my $zone = $maybe->(0.4) ? $one_of->('Europe/Berlin', 'Africa/Cairo', 'America/Havana', 'Pacific/Apia', 'UTC') : undef;
 	my ($every, $days) = @{ $one_of->([ '1 day', 1 ], [ '1 day', 1 ], [ '2 days', 2 ], [ '1 week', 7 ], [ '1 month', 31 ], $zone ? () : ([ '12 hours', 1 ])) };
 	my $plain = $maybe->(0.25);
@@ -148,7 +163,7 @@ sub random_tables
 	$call->($referrer, "CREATE TABLE refers (id $type REFERENCES t, CHECK (oracle.innocent(id)))") if $referrer;
 	$super->('CREATE PUBLICATION everything FOR ALL TABLES WITH (publish_via_partition_root)') if $all_tables;
 	# Another table that cannot be maintained, and one that is
-	$call->('rt_two', "CREATE TABLE bad (id flake PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id); CALL flakeid.partition('bad', '1 month', 1); COMMENT ON TRIGGER flakeid_partitions ON bad IS 'no'") if $maybe->(0.3);
+	$call->('rt_two', "CREATE TABLE bad (id $type PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id); CALL flakeid.partition('bad', '1 month', 1); COMMENT ON TRIGGER flakeid_partitions ON bad IS 'no'") if $maybe->(0.3);
 	$super->("SELECT oracle.changed('$s')");
 
 	my $number = 0;
@@ -209,7 +224,7 @@ sub random_tables
 		push @did, "beside, $who: $sql";
 		local %ENV = $node->_get_env(PGAPPNAME => $name, PGOPTIONS => '-c client_min_messages=error');
 		my ($out, $err) = ('', '');
-		my $run = IPC::Run::start([ 'psql', '-XAtq', '-U', $who eq 'super' ? 'postgres' : $who, '-d', 'postgres', '-c', "SET search_path = $s, public", '-c', $sql ], '<', \undef, '>', \$out, '2>', \$err);
+		my $run = IPC::Run::start([ 'psql', '-XAtq', '-U', $who eq 'super' ? 'postgres' : $who, '-d', 'postgres', '-c', $path, '-c', of_edition($sql) ], '<', \undef, '>', \$out, '2>', \$err);
 		return sub { $run->finish; return $err };
 	};
 	my $said;
@@ -224,7 +239,7 @@ sub random_tables
 	};
 	for my $action (1 .. 4 + int rand 4)
 	{
-		my $who = $one_of->('rt_one', 'super', 'rt_member');
+		my $who = $one_of->(@callers);
 		my $what = $action == 1 ? 'declare' : $one_of->(qw(declare maintain kill kill two insert beside));
 		my @after;
 		if ($what eq 'insert')
@@ -247,7 +262,7 @@ sub random_tables
 		}
 		elsif ($what eq 'two')
 		{
-			my @ends = map { $beside->($_, "two_$seed", $maintain->()) } $who, $one_of->('rt_one', 'super');
+			my @ends = map { $beside->($_, "two_$seed", $maintain->()) } $who, $one_of->(grep { $_ ne 'rt_member' } @callers);
 			$_->() for @ends;
 		}
 		elsif ($what eq 'beside')
@@ -274,7 +289,7 @@ sub random_tables
 	my ($ends, $twin) = ($end->('t'), $end->('twin'));
 	push @wrong, "another end: $ends; the twin: $twin" if $ends ne $twin && !$referrer;
 	my $before_again = $super->("SELECT string_agg(partition::text, ' ' ORDER BY partition::text) FROM flakeid.partitions WHERE parent = 't'::regclass");
-	$call->('super', "CALL flakeid.maintain('$s.t')");
+	$call->($callers[1] // $callers[0], "CALL flakeid.maintain('$s.t')");
 	push @wrong, 'a further call found something to do' if $super->("SELECT string_agg(partition::text, ' ' ORDER BY partition::text) FROM flakeid.partitions WHERE parent = 't'::regclass") ne $before_again;
 	my $overlap = $super->("SELECT count(*) FROM (SELECT lead(from_time) OVER (ORDER BY from_time) < to_time AS meet FROM flakeid.partitions WHERE parent = 't'::regclass AND attached) AS o WHERE o.meet");
 	push @wrong, 'partitions overlap' if $overlap;
@@ -285,7 +300,7 @@ sub random_tables
 
 	# What was detached is dropped a period later, and nothing else
 	$super->("SELECT oracle.grow_old('$s', greatest('$every'::interval, '1 day'))");
-	$call->('super', "CALL flakeid.maintain('$s.t')");
+	$call->($callers[1] // $callers[0], "CALL flakeid.maintain('$s.t')");
 	$look->($dropping);
 
 	$super->('DROP PUBLICATION IF EXISTS everything');
