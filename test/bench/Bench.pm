@@ -376,13 +376,16 @@ sub instructions
 	return @counts;
 }
 
-# Instructions from begin to commit of one prepared INSERT of one row, for each key of a table: what the server does between
-# transactions is left out.
+# Instructions from begin to commit of one prepared INSERT of one row, for each key of a table, or each table, whose name is referred to: what
+# the server does between transactions is left out.
 sub row_instructions
 {
 	my ($self, $rows, @keys) = @_;
-	return $self->instructions(map { my $key = $_; [ 'StartTransactionCommand PortalRun CommitTransactionCommand', "EXECUTE row_$key\n" x $rows =~ s/\n$//r, $rows,
-		"CREATE TABLE row_$key (id $keys[$key] PRIMARY KEY, i int)\nPREPARE row_$key AS INSERT INTO row_$key (i) VALUES (1)" ] } 0 .. $#keys);
+	return $self->instructions(map {
+		my $table = ref $keys[$_] ? ${ $keys[$_] } : "row_$_";
+		my $make = ref $keys[$_] ? '' : "CREATE TABLE $table (id $keys[$_] PRIMARY KEY, i int)\n";
+		[ 'StartTransactionCommand PortalRun CommitTransactionCommand', "EXECUTE row_$_\n" x $rows =~ s/\n$//r, $rows, "${make}PREPARE row_$_ AS INSERT INTO $table (i) VALUES (1)" ]
+	} 0 .. $#keys);
 }
 
 1;
