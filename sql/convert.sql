@@ -150,11 +150,11 @@ CALL flakeid.convert('parted', 'id');
 CALL flakeid.convert('ruled');
 DROP TABLE parted, ruled CASCADE;
 -- serial, a new column beside it; each kind of thing that the old one was in
-CREATE TABLE products (id serial PRIMARY KEY, parent_id int REFERENCES products, sku text, CONSTRAINT positive CHECK (id > 0), UNIQUE (sku, id));
+CREATE TABLE products (id serial PRIMARY KEY, parent_id int REFERENCES products, sku text, CONSTRAINT positive CHECK (id > 0), CONSTRAINT "By sku" UNIQUE (sku, id));
 CREATE INDEX heads ON products (parent_id DESC) INCLUDE (id) WHERE parent_id IS NOT NULL;
 CREATE STATISTICS together ON id, sku FROM products;
 ALTER TABLE products REPLICA IDENTITY USING INDEX products_pkey;
-ALTER TABLE products CLUSTER ON products_pkey;
+ALTER TABLE products CLUSTER ON "By sku";
 ALTER TABLE products ALTER id SET STATISTICS 500;
 COMMENT ON COLUMN products.id IS 'number of a product';
 COMMENT ON CONSTRAINT products_pkey ON products IS 'one of a kind';
@@ -567,6 +567,16 @@ CALL flakeid.partition('posts', '1 month');
 RESET ROLE;
 DROP SCHEMA regress_shop CASCADE;
 DROP ROLE regress_thief;
+
+-- A table of the same name elsewhere stays as it is, with what refers to it
+CREATE SCHEMA regress_shop;
+CREATE SCHEMA regress_twin;
+CREATE TABLE regress_shop.orders (id serial PRIMARY KEY);
+CREATE TABLE regress_twin.orders (id serial PRIMARY KEY);
+CREATE TABLE regress_twin.lines (order_id int REFERENCES regress_twin.orders);
+CALL flakeid.convert('regress_shop.orders');
+SELECT attrelid::regclass, atttypid::regtype FROM pg_attribute WHERE attrelid IN ('regress_shop.orders'::regclass, 'regress_twin.orders'::regclass, 'regress_twin.lines'::regclass) AND attname IN ('id', 'order_id') ORDER BY 1;
+DROP SCHEMA regress_shop, regress_twin CASCADE;
 
 -- What running programs notice, item by item of the list in the manual
 CREATE SCHEMA regress_noticed;

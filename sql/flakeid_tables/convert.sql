@@ -203,6 +203,9 @@ BEGIN
                     UNION ALL
                     -- Much may have been made since the conversion began.
                     SELECT p.* FROM flakeid.convert_problems(root, root_att, places, memory, started) AS p WHERE NOT (started AND undo AND way <> 'back')) AS x;
+                IF problems IS NULL AND (memory ? 'analyzed' OR NOT replaces) THEN -- what is asked under the lock of the swap has its plans before it
+                    PERFORM flakeid.convert_swap(root, root_att, places, memory), flakeid.convert_remains(root, root_att, places, memory), flakeid.convert_texts(places);
+                END IF;
             ELSIF started THEN
                 SELECT string_agg(b.problem, E'\n'), (array_agg(b.hint))[1] INTO problems, hint FROM flakeid.convert_broken(root, root_att, places, memory) AS b;
             END IF;
@@ -356,13 +359,16 @@ COMMENT ON FUNCTION flakeid.convert_step(regclass, name, name, text, int4, jsonb
 
 -- What stands in the place of the originals after a swap.
 CREATE FUNCTION flakeid.convert_texts(places flakeid.convert_place[], OUT key text, OUT made text) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    WITH p AS (SELECT ARRAY(SELECT ROW(x.rel, x.att, x.col, x.typ, x.new_type, false, true, x.depth, x.via, x.condition, x.new_col, x.old_col)::flakeid.convert_place FROM unnest(places) AS x) AS now)
-    SELECT i.key, i.made FROM p, flakeid.convert_items(p.now) AS i
-    UNION
-    SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, pg_get_indexdef(x.idx)
-    FROM flakeid.convert_indexes(ARRAY(SELECT ROW(y.rel, y.att, y.col, y.typ, y.new_type, true, false, y.depth, y.via, y.condition, y.new_col, y.old_col)::flakeid.convert_place FROM unnest(places) AS y)) AS x
-    WHERE x.leaf
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        WITH p AS (SELECT ARRAY(SELECT ROW(x.rel, x.att, x.col, x.typ, x.new_type, false, true, x.depth, x.via, x.condition, x.new_col, x.old_col)::flakeid.convert_place FROM unnest(places) AS x) AS now)
+        SELECT i.key, i.made FROM p, flakeid.convert_items(p.now) AS i
+        UNION
+        SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, pg_get_indexdef(x.idx)
+        FROM flakeid.convert_indexes(ARRAY(SELECT ROW(y.rel, y.att, y.col, y.typ, y.new_type, true, false, y.depth, y.via, y.condition, y.new_col, y.old_col)::flakeid.convert_place FROM unnest(places) AS y)) AS x
+        WHERE x.leaf;
+END
 $$;
 COMMENT ON FUNCTION flakeid.convert_texts(flakeid.convert_place[]) IS 'internal: definitions of all that stands round columns';
 
