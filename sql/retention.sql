@@ -236,7 +236,7 @@ SELECT count(*) FROM flakeid.partitions WHERE parent = 'referred'::regclass AND 
 SELECT problems();
 RESET ROLE;
 
--- What Citus distributes can have no trigger, and a session's own tables are not for jobs.
+-- What Citus distributes can have no trigger, a session's own tables are not for jobs, and masks that labels put on columns would be lost.
 SET ROLE regress_flakeid_owner;
 CREATE TEMP TABLE mine (id flake PRIMARY KEY) PARTITION BY RANGE (id);
 CALL flakeid.partition('mine', every => '1 day');
@@ -252,6 +252,17 @@ CREATE TABLE pg_catalog.pg_dist_partition AS SELECT 'regress_flakeid_shop.spread
 GRANT SELECT ON pg_catalog.pg_dist_partition TO PUBLIC;
 SET LOCAL ROLE regress_flakeid_owner;
 SELECT flakeid.partition_require('regress_flakeid_shop.spread');
+ROLLBACK;
+BEGIN;
+SET LOCAL ROLE regress_flakeid_owner;
+CREATE TABLE person (id bigserial PRIMARY KEY, name text);
+CREATE VIEW people AS SELECT * FROM person;
+RESET ROLE;
+SET LOCAL allow_system_table_mods = on;
+INSERT INTO pg_seclabel VALUES ('person'::regclass, 'pg_class'::regclass, 1, 'anon', 'MASKED WITH VALUE 0'), ('people'::regclass, 'pg_class'::regclass, 2, 'anon', 'MASKED WITH VALUE NULL');
+SET LOCAL ROLE regress_flakeid_owner;
+SELECT statement FROM flakeid.convert_plan('person') WHERE statement LIKE '-- refused%' ORDER BY statement;
+SELECT flakeid.partition_require('person');
 ROLLBACK;
 
 SET client_min_messages = error;
