@@ -63,6 +63,10 @@ for my $name (sort keys %default)
 	install_plain($node, $name);
 	is($super->($name, $rights), $expected, "default privileges, $name: the same rights");
 	like($as->('clerk', $name, 'SELECT flakeid_plain.flake_next()'), qr/^\d+$/, "default privileges, $name: everybody makes ids");
+	is($as->('clerk', $name, "SELECT flake_timestamp(id, 'snowflake'), flake_node(id, 'snowflake'), flake_sequence(id, 'snowflake'), flake_field(id, 'node', 'snowflake'),
+			(flake_inspect(id, 'snowflake')).node, flake_explain(id, 'snowflake') <> '', flake_floor(now(), 'snowflake') < flake_ceil(now(), 'snowflake'), flake_in_range(id, '[2026-01-01Z,)') FROM flake_make('2026-01-01Z', 5, 6, 'snowflake') AS id"
+				=~ s/\b(flake_\w+\()/flakeid_plain.$1/gr =~ s/^/SET timezone = 'UTC';\n/r),
+		'2026-01-01 00:00:00+00|5|6|5|5|t|t|t', "default privileges, $name: composes and reads them");
 	$as->('owner', $name, "INSERT INTO flakeid_plain.settings VALUES ('layout', 'randflake'), ('secret', '2c1fd0e37b5a4961881f0a4c35d26b97')");
 	like($as->('clerk', $name, 'SELECT flakeid_plain.flake_next()'), qr/^-?\d+$/, "default privileges, $name: enciphered ones too");
 	is_deeply([ map { refusal($node, "SELECT $_", database => $name, user => 'clerk') =~ s/:.*//sr } 'flakeid_plain.id_of(5)',
