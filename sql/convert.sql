@@ -633,6 +633,16 @@ SELECT flake_floor(now(), flakeid.layout_above(4000000000000000000)) > 400000000
 SET flakeid.layout = 'js53';
 SELECT flake_floor(now(), flakeid.layout_above(2000000000000000000)) > 2000000000000000000 AS above,
        flakeid.layout_above(1) LIKE 'time:%' AS its_own;
+-- A layout that can only be read makes no ids for a table, and none of its kind is offered.
+SET flakeid.layout = 'cockroachdb';
+SELECT flakeid.layout_above(1) LIKE '%sequence:%' AS makes_ids;
+CREATE TABLE rows (id text PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+INSERT INTO rows VALUES ('1134663890672549889');
+CALL flakeid.convert('rows');
+RESET flakeid.layout;
+CALL flakeid.convert('rows');
+SELECT id, id > 1134663890672549889 AS made FROM rows UNION ALL SELECT NULL, flake_next() > max(id) FROM rows;
+DROP TABLE rows;
 
 DROP OWNED BY regress_keeper;
 DROP ROLE regress_keeper, regress_reader;

@@ -18,7 +18,7 @@ INSERT INTO bad_layout (layout) VALUES
     (''), ('  '), (NULL), ('Snowflake'), ('snowflak'), ('time:41:1ms node:10 sequence:12;'), ('time:41:1ms node sequence:12'),
     ('time:41 node:10 sequence:12'), ('time:41:1ms node:10:1ms sequence:12'), ('time:41:1ms node:ten sequence:12'),
     ('time:41:1ms node:0 sequence:12'), ('time:41:1ms node:65 sequence:12'), ('time:41:1fortnight node:10 sequence:12'),
-    ('time:41:0ms node:10 sequence:12'), ('time:41:2d node:10 sequence:12'), ('node:10 sequence:12'), ('time:41:1ms node:10'),
+    ('time:41:0ms node:10 sequence:12'), ('time:41:2d node:10 sequence:12'), ('node:10 sequence:12'),
     ('time:41:1ms node:10 sequence:12 time:1:1ms'), ('time:41:1ms node:5 node:5 sequence:12'), ('time:41:1ms Node:10 sequence:12'),
     ('time:41:1ms 1st:10 sequence:12'), ('time:41:1ms knöten:10 sequence:12'),
     ('time:42:1ms node:10 sequence:13'), ('time:20:1ms node:32 sequence:11'), ('time:20:1ms node:11 sequence:32'),
@@ -81,6 +81,7 @@ SELECT pg_temp.raised($$SELECT flake_timestamp(9223372036854775807, 'time:62:1s 
 SELECT pg_temp.raised($$SELECT flake_next('uidgenerator')$$);
 SELECT regexp_replace(pg_temp.raised($$SELECT flake_next('time:41:1ms node:10 sequence:12 epoch=2999-01-01')$$), 'says [^,]*', 'says NOW');
 SELECT pg_temp.raised($$SELECT flake_next('time:41:1h node:10 sequence:12')$$);
+SELECT pg_temp.raised($$SELECT flake_next('cockroachdb')$$);
 
 -- Ids that are none of the layout
 SELECT pg_temp.raised('SELECT flake_timestamp(-1)');

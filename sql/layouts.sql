@@ -57,6 +57,34 @@ SELECT * FROM uidgenerator u WHERE NOT (
     AND flake_node(id, layout) = worker AND flake_sequence(id, layout) = u.sequence
     AND flake_make(to_timestamp(unix_seconds), worker, u.sequence, layout) = id);
 
+-- Those of CockroachDB have no sequence: they are read, searched and named, and none is made.
+CREATE TEMP TABLE cockroachdb (id bigint, unix_us bigint, node int);
+\set file :abs_srcdir '/test/vectors/cockroachdb.csv'
+COPY cockroachdb FROM :'file' (FORMAT csv, HEADER);
+SELECT count(*) FROM cockroachdb;
+CREATE TEMP VIEW dated AS SELECT *, '1970-01-01Z'::timestamptz + unix_us / 3600000000 * interval '1 h' + unix_us % 3600000000 * interval '1 us' AS at FROM cockroachdb;
+SELECT * FROM dated d WHERE NOT (
+    flake_timestamp(id, 'cockroachdb') = at AND flake_node(id, 'cockroachdb') = d.node AND flake_sequence(id, 'cockroachdb') = 0
+    AND flake_field(id, 'time', 'cockroachdb') = (unix_us - 1420070400000000) / 10
+    AND flake_make(at, d.node, 0, 'cockroachdb') = id
+    AND flake_floor(at, 'cockroachdb') = id - d.node AND flake_ceil(at + interval '9 us', 'cockroachdb') = id - d.node + 32767
+    AND flake_in_range(id, tstzrange(at, at, '[]'), 'cockroachdb') = (at > '2015-01-01Z') AND NOT flake_in_range(id, tstzrange(NULL, at), 'cockroachdb')
+    AND flake_valid(id, 'cockroachdb') = (at < now()));
+SELECT * FROM flake_inspect(1134663890672549889, 'cockroachdb');
+SELECT flake_explain(1134663890672549889, 'cockroachdb');
+SELECT layout FROM flake_guess(148656994422095873) LIMIT 1;
+SELECT pg_temp.raised($$SELECT flake_field(5, 'sequence', 'cockroachdb')$$);
+SELECT pg_temp.raised($$SELECT flake_make(now(), 1, 1, 'cockroachdb')$$);
+SET flakeid.layout = 'cockroachdb';
+SELECT count(*) FROM dated d WHERE NOT ((id <@ tstzrange(at, at, '[]')) = (at > '2015-01-01Z') AND flake_timestamp(id) = at AND flake_bucket('1 h', id) = date_bin('1 h', at, '2001-01-01Z'));
+SELECT count(*) > 100 AS some FROM dated WHERE id <@ tstzrange('2017-01-01Z', '2060-01-01Z');
+SELECT call, pg_temp.raised(call) FROM unnest(ARRAY['SELECT flake_next()', 'SELECT flake_block(5)', 'SELECT flake_next_many(2)', 'SELECT flake_settled()',
+    'SELECT flake_next(''cockroachdb'')', 'SELECT flake_next(''cockroachdb'', 0)', 'SELECT flake_settled(''cockroachdb'')', 'SELECT flake_next(''time:41:1ms node:10'')']) AS call;
+SELECT name, value FROM flakeid.status WHERE name IN ('can generate', 'ids per second and node') ORDER BY name COLLATE "C";
+SELECT flake_next('snowflake') > 0 AS of_another, flake_next('time:48:10us node:14 sequence:1 epoch=2015-01-01') > 0 AS of_the_same_bits;
+RESET flakeid.layout;
+SELECT name, ids_per_second, alive, repeats, nodes_for_1m FROM flakeid.layouts WHERE ids_per_second = 0;
+
 SELECT flake_timestamp(175928847299117063, 'discord'), flake_field(175928847299117063, 'worker', 'discord') AS worker,
        flake_field(175928847299117063, 'process', 'discord') AS process, flake_sequence(175928847299117063, 'discord');
 SELECT flake_timestamp(1541815603606036480, 'twitter');

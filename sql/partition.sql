@@ -298,6 +298,16 @@ SELECT count(*) FROM pg_constraint WHERE conname = 'flakeid_partition';
 SELECT layout FROM flakeid.partition_declared('big');
 SELECT begins, ends FROM parts ORDER BY 2;
 DROP TABLE big;
+-- Ids that another program makes, of a layout that is only read
+CREATE TABLE rowids (id bigint PRIMARY KEY, at timestamptz DEFAULT now());
+INSERT INTO rowids VALUES (flake_make(now(), 1, 0, 'cockroachdb'));
+CALL flakeid.partition('rowids', '1 day', ahead => 4, keep => '1 month', layout => 'cockroachdb');
+INSERT INTO rowids VALUES (flake_make(now() + interval '3 days', 3, 0, 'cockroachdb'), now() + interval '3 days');
+SELECT count(*), count(DISTINCT p.partition) AS partitions, bool_and(at >= from_time AND at < to_time) AS in_its_period
+    FROM rowids AS r JOIN flakeid.partitions AS p ON p.partition = r.tableoid;
+ALTER TABLE rowids ALTER id SET DEFAULT flake_next('cockroachdb');
+INSERT INTO rowids DEFAULT VALUES;
+DROP TABLE rowids;
 CREATE TABLE heap (id flake NOT NULL DEFAULT flake_next(), n bigint NOT NULL);
 CALL flakeid.partition('heap', '1 day', ahead => 2);
 SELECT count(*) FROM parts;

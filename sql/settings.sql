@@ -46,7 +46,7 @@ SHOW flakeid.cache;
 \pset tuples_only
 TRUNCATE value;
 INSERT INTO value (name, value) VALUES
-    ('layout', ''), ('layout', 'snowflakes'), ('layout', 'time:41:1ms node:10'),
+    ('layout', ''), ('layout', 'snowflakes'), ('layout', 'node:10 sequence:12'),
     ('node', ''), ('node', '-1'), ('node', '2147483648'), ('node', '99999999999999999999'), ('node', '1.5'), ('node', ' 5'), ('node', '5 '),
     ('node', '5-'), ('node', '-5'), ('node', '9-8'), ('node', '1-2-3'), ('node', '0x10'), ('node', 'Hostname'), ('node', 'any'),
     ('secret_file', 'secret'), ('secret_file', './secret'), ('secret_file', '~/secret'),

@@ -80,8 +80,8 @@ public final class FlakeIds {
                 }
                 shift += bits;
             }
-            if (unitUs > SECOND) {
-                throw new IllegalArgumentException("ticks of layout \"" + text + "\" are longer than a second");
+            if (unitUs > SECOND || !(" " + text).contains(" sequence:")) {
+                throw new IllegalArgumentException("ids of layout \"" + text + "\" can only be read");
             }
         }
 

@@ -59,8 +59,8 @@ func MustLayout(text, secret string) *Layout {
 		}
 		shift += bits
 	}
-	if l.unitUs > second {
-		panic("ticks of the layout are longer than a second")
+	if l.unitUs > second || !strings.Contains(" "+cut, " sequence:") {
+		panic("ids of the layout can only be read")
 	} else if cipher != "" {
 		l.encrypt = sparx64(secret)
 	}

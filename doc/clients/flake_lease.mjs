@@ -40,8 +40,8 @@ export class Layout {
             }
             shift += bits;
         }
-        if (!(this.unitUs <= second)) {
-            throw new RangeError(`ticks of layout "${text}" are longer than a second`);
+        if (!(this.unitUs <= second && this.sequenceBits !== undefined)) {
+            throw new RangeError(`ids of layout "${text}" can only be read`);
         }
         const [whole, fraction = ''] = options.epoch.replace('Z', '').split('.');
         this.epochUs = BigInt(Date.parse(`${whole}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0'));

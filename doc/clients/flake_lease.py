@@ -51,8 +51,8 @@ class Layout:
                 self.parts.append((shift, self.node_bits, (1 << bits) - 1))
                 self.node_bits += bits
             shift += bits
-        if self.unit_us > SECOND:
-            raise ValueError(f'ticks of layout "{text}" are longer than a second')
+        if self.unit_us > SECOND or "sequence" not in (field[0] for field in fields):
+            raise ValueError(f'ids of layout "{text}" can only be read')
         whole, _, fraction = options["epoch"].rstrip("Z").partition(".")
         moment = datetime.datetime.fromisoformat(whole + "+00:00")
         self.epoch_us = int(moment.timestamp()) * SECOND + int(fraction.ljust(6, "0"))

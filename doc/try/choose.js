@@ -80,7 +80,7 @@ function showPresets(yours) {
             element('td', {}, date(gives.end - 1n), gives.end <= nowUs() ? element('small', { class: 'bad' }, 'is over') : null),
             element('td', {}, layout.enciphered ? 'no, enciphered' : exact(gives)));
     };
-    $('compare').tBodies[0].replaceChildren(...(yours ? [line('Yours', yours, true)] : []), ...presets.map(({ name, layout }) => line(name, layout)));
+    $('compare').tBodies[0].replaceChildren(...(yours ? [line('Yours', yours, true)] : []), ...presets.filter(({ layout }) => core.measures(layout).perSecond).map(({ name, layout }) => line(name, layout)));
 }
 
 function startFrom(name) {

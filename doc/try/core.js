@@ -61,7 +61,7 @@ export function layout(text) {
     const sum = (of, bits) => fields.filter(of).reduce((sum, field) => sum + bits(field), 0);
     const bits = sum(() => true, field => field.bits);
     if (bits > 64) throw new Error(`These are ${bits} bits, and an id has 64.`);
-    for (const name of ['time', 'sequence']) if (!fields.some(field => field.name === name)) throw new Error(`The field ${name} is missing.`);
+    if (!fields.some(({ name }) => name === 'time')) throw new Error('The field time is missing.');
     const most = { node: 31, sequence: 31, back: 7 };
     for (const kind of Object.keys(most)) if (sum(field => field.kind === kind, field => field.bits) > most[kind]) throw new Error(`${kind} has at most ${most[kind]} bits.`);
     let shift = bits;
@@ -80,16 +80,16 @@ export function read(layout, id, keys) {
     const raw = layout.enciphered ? decipher(unsigned(id), keys) : unsigned(id);
     if (layout.bits < 64 && raw >> BigInt(layout.bits) !== 0n || layout.bits === 64 && !layout.enciphered && raw >> 63n) return null;
     const fields = layout.fields.map(field => ({ ...field, value: raw >> BigInt(field.shift) & low(field.bits) }));
-    const value = name => fields.find(field => field.name === name).value;
+    const value = name => fields.find(field => field.name === name)?.value ?? 0n;
     const node = fields.filter(({ kind }) => kind === 'node').reduce((node, field) => node << BigInt(field.bits) | field.value, 0n);
     return { raw, fields, us: value('time') * layout.tick + layout.epoch, node, sequence: value('sequence') };
 }
 
-// What a layout gives. `exact`: 'always' where JavaScript's numbers hold each id, the moment until which they do, or null.
+// What a layout gives: without a sequence no ids, which are only read. `exact`: 'always' where JavaScript's numbers hold each id, the moment until which they do, or null.
 export function measures(layout) {
     const shift = BigInt(layout.time.shift), perTick = layout.maxSequence + 1n;
     const exact = layout.enciphered ? null : layout.bits <= 53 ? 'always' : layout.fields[0] === layout.time ? (1n << 53n >> shift) * layout.tick + layout.epoch : null;
-    return { perTick, perSecond: Number(perTick) * 1e6 / Number(layout.tick), nodes: layout.maxNode + 1n, end: layout.end, exact };
+    return { perTick, perSecond: layout.fields.some(({ kind }) => kind === 'sequence') ? Number(perTick) * 1e6 / Number(layout.tick) : 0, nodes: layout.maxNode + 1n, end: layout.end, exact };
 }
 
 // --- What an id may be
@@ -103,11 +103,11 @@ function weightOfField({ bits, value }, even) {
 }
 
 // The rule of flake_guess(): the lower the weight of a reading, the more plausible. `evenNode`, `evenSequence`: whether they are spread
-// evenly; others count from 0.
-function weightOf({ layout, rarity, evenNode, evenSequence }, parts, nowUs) {
+// evenly; others count from 0, a node `nodeFromOne` from 1.
+function weightOf({ layout, rarity, evenNode, evenSequence, nodeFromOne }, parts, nowUs) {
     const age = parts.us < nowUs ? nowUs - parts.us : 0n, even = { node: evenNode, sequence: evenSequence };
     return rarity + length((age + YOUNG) / layout.tick)
-        + parts.fields.filter(({ kind }) => kind !== 'time').reduce((sum, field) => sum + weightOfField(field, even[field.kind]), 0);
+        + parts.fields.filter(({ kind }) => kind !== 'time').reduce((sum, field) => sum + weightOfField({ ...field, value: field.value - (nodeFromOne && field.kind === 'node' ? 1n : 0n) & low(field.bits) }, even[field.kind]), 0);
 }
 
 // The presets of which an id can be one at a moment, the most plausible first, as flake_guess() lists them. `presets`: name, layout and

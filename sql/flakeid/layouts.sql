@@ -13,8 +13,7 @@ COMMENT ON FUNCTION flakeid.preset_names() IS 'internal: names of the presets';
 
 CREATE FUNCTION flakeid.nodes_for(ids_per_second int8, of_node int8, nodes int8) RETURNS int8
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN (ids_per_second + of_node - 1) / of_node <= nodes
-                THEN (ids_per_second + of_node - 1) / of_node END
+    SELECT CASE WHEN n <= nodes THEN n END FROM (SELECT (ids_per_second + of_node - 1) / nullif(of_node, 0) AS n) AS needed
 $$;
 COMMENT ON FUNCTION flakeid.nodes_for(int8, int8, int8) IS
     'internal: how many nodes make so many ids a second; null when a layout has not got them';
@@ -32,7 +31,7 @@ COMMENT ON VIEW flakeid.layouts IS 'one row for each preset, with what it allows
 COMMENT ON COLUMN flakeid.layouts.name IS 'of the preset';
 COMMENT ON COLUMN flakeid.layouts.recommended IS 'for new tables';
 COMMENT ON COLUMN flakeid.layouts.layout_text IS 'its normal text';
-COMMENT ON COLUMN flakeid.layouts.ids_per_second IS 'of one node, in the long run';
+COMMENT ON COLUMN flakeid.layouts.ids_per_second IS 'of one node, in the long run; 0: it only reads';
 COMMENT ON COLUMN flakeid.layouts.nodes IS 'how many there are';
 COMMENT ON COLUMN flakeid.layouts.first_date IS 'the epoch';
 COMMENT ON COLUMN flakeid.layouts.end_date IS 'the first moment without ids';

@@ -22,8 +22,8 @@ CREATE FUNCTION flake_sequence(id int8) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_sequence' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION flake_sequence(id int8, layout text) RETURNS int4
     AS 'MODULE_PATHNAME', 'flakeid_sequence' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION flake_sequence(int8) IS 'counter of an id within its tick';
-COMMENT ON FUNCTION flake_sequence(int8, text) IS 'counter of an id of that layout within its tick';
+COMMENT ON FUNCTION flake_sequence(int8) IS 'counter of an id within its tick; 0 where the layout has none';
+COMMENT ON FUNCTION flake_sequence(int8, text) IS 'counter of an id of that layout within its tick; 0 where it has none';
 
 CREATE FUNCTION flake_field(id int8, name text) RETURNS int8
     AS 'MODULE_PATHNAME', 'flakeid_field' LANGUAGE C STABLE STRICT PARALLEL SAFE;

@@ -51,7 +51,7 @@ DECLARE
 BEGIN
     FOREACH candidate IN ARRAY ARRAY[nullif(current_setting('flakeid.layout', true), ''), 'snowflake'] LOOP
         BEGIN
-            EXECUTE 'SELECT d.layout_text FROM flakeid.describe($1) d' INTO fields USING candidate;
+            EXECUTE 'SELECT d.layout_text FROM flakeid.describe($1) d WHERE d.ids_per_second > 0' INTO fields USING candidate;
             EXECUTE format('SELECT %1$s.flake_ceil(now(), $1) - %1$s.flake_floor(now(), $1) + 1, %1$s.flake_ceil(''infinity'', $1), %1$s.flake_timestamp(0, $1)', home)
             INTO tick, top, old_epoch USING fields;
             EXECUTE format('SELECT %s.flake_timestamp($2, $1)', home) INTO second_tick USING fields, tick;

@@ -41,7 +41,9 @@ int weight_of(const Habit& habit, const Layout& layout, uint64_t raw, int64_t no
             const bool even = field.kind == FieldKind::node       ? habit.even_node
                               : field.kind == FieldKind::sequence ? habit.even_sequence
                                                                   : false;
-            weight += weight_of_field(field, field_value(field, raw), even);
+            const uint64_t first = field.kind == FieldKind::node && habit.node_from_one ? 1 : 0;
+            weight += weight_of_field(
+                field, (field_value(field, raw) - first) & low_mask(field.bits), even);
         }
     }
     return weight;

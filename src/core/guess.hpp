@@ -15,26 +15,28 @@ struct Habit {
     int rarity;         // how seldom the preset is met
     bool even_node;     // nodes are spread evenly, as hashes and the ends of addresses are
     bool even_sequence; // sequences are, as random numbers and hashes are
+    bool node_from_one; // nodes count from 1
 };
 
 // In the order of `presets`. Others count from 0: most nodes and sequences are low.
 inline constexpr Habit habits[] = {
-    {"snowflake", 2, false, false},
-    {"twitter", 0, true, false},
-    {"discord", 0, false, false},
-    {"instagram", 1, true, true},
-    {"mastodon", 2, false, true},
-    {"sonyflake", 4, true, false},
-    {"sonyflake2", 4, true, false},
-    {"uidgenerator", 6, false, false},
-    {"uidgenerator31", 8, false, false},
-    {"uidgenerator30", 8, false, false},
-    {"tsid", 3, true, true},
-    {"pgedge", 5, false, false},
-    {"randflake", 0, false, false},
-    {"js53", 5, false, false},
-    {"rollback2", 7, false, false},
-    {"rollback3", 7, false, false},
+    {"snowflake", 2, false, false, false},
+    {"twitter", 0, true, false, false},
+    {"discord", 0, false, false, false},
+    {"instagram", 1, true, true, false},
+    {"mastodon", 2, false, true, false},
+    {"sonyflake", 4, true, false, false},
+    {"sonyflake2", 4, true, false, false},
+    {"uidgenerator", 6, false, false, false},
+    {"uidgenerator31", 8, false, false, false},
+    {"uidgenerator30", 8, false, false, false},
+    {"tsid", 3, true, true, false},
+    {"pgedge", 5, false, false, false},
+    {"cockroachdb", 4, false, false, true},
+    {"randflake", 0, false, false, false},
+    {"js53", 5, false, false, false},
+    {"rollback2", 7, false, false, false},
+    {"rollback3", 7, false, false, false},
 };
 static_assert(sizeof habits / sizeof habits[0] == preset_count);
 

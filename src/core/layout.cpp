@@ -67,13 +67,22 @@ int64_t tick_of_us(const Layout& layout, int64_t us)
 int64_t end_us(const Layout& layout)
 {
     int64_t us;
-    return tick_start_us(layout, layout.max_tick + 1, &us) ? us : INT64_MAX;
+    return tick_start_us(layout, layout.max_tick, &us) && us <= INT64_MAX - layout.tick_us
+               ? us + layout.tick_us
+               : INT64_MAX;
+}
+
+bool makes_ids(const Layout& layout)
+{
+    return layout.sequence_bits > 0 && layout.tick_us <= max_generated_tick_us;
 }
 
 int64_t ids_per_second(const Layout& layout)
 {
-    return static_cast<int64_t>((static_cast<uint64_t>(layout.max_sequence) + 1) * us_per_s /
-                                static_cast<uint64_t>(layout.tick_us));
+    return makes_ids(layout)
+               ? static_cast<int64_t>((static_cast<uint64_t>(layout.max_sequence) + 1) * us_per_s /
+                                      static_cast<uint64_t>(layout.tick_us))
+               : 0;
 }
 
 } // namespace flakeid

@@ -65,10 +65,10 @@ struct Layout {
     // Derived from the above.
     uint8_t bits; // of all fields
     uint8_t time_bits, time_shift;
-    uint8_t sequence_bits, sequence_shift;
-    uint8_t back_bits, back_shift; // 0 bits: the layout has no such field
-    uint8_t node_bits;             // of all parts together
-    uint64_t unused;               // the bits that no id has: those above the fields, and a sign
+    uint8_t sequence_bits, sequence_shift; // 0 bits: the layout has no such field
+    uint8_t back_bits, back_shift;         // the same
+    uint8_t node_bits;                     // of all parts together
+    uint64_t unused; // the bits that no id has: those above the fields, and a sign
 
     // Largest values that may be generated: a plain 64-bit layout stops short of the sign bit.
     Tick max_tick;
@@ -96,7 +96,6 @@ enum class LayoutStatus {
     too_many_fields, // more than max_fields
     too_many_bits,   // more than 64 in all, at this word
     no_time,         // the time field is missing
-    no_sequence,     // the sequence field is missing
     no_unit,         // time without its unit
     unexpected_unit, // a unit on another field than time
     bad_unit,        // not a number and one of us, ms, s, min, h, d; or not from 1us to 1d
@@ -188,7 +187,11 @@ int64_t tick_of_us(const Layout& layout, int64_t us);
 // hold it.
 int64_t end_us(const Layout& layout);
 
-// Returns how many ids one node can make in a second in the long run.
+// Tells whether ids of the layout are made here. Others are read only.
+bool makes_ids(const Layout& layout);
+
+// Returns how many ids one node can make in a second in the long run: none where they are read
+// only.
 int64_t ids_per_second(const Layout& layout);
 
 static_assert(is_plain<Field, Layout, Parts, LayoutError>);

@@ -284,9 +284,6 @@ private:
         if (layout_.time_bits == 0) {
             return fail(LayoutStatus::no_time, all);
         }
-        if (layout_.sequence_bits == 0) {
-            return fail(LayoutStatus::no_sequence, all);
-        }
         layout_.bits = static_cast<uint8_t>(total_bits_);
         int shift = total_bits_;
         for (int i = 0; i < layout_.field_count; i++) {

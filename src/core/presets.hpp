@@ -17,7 +17,8 @@ static_assert(is_plain<Preset>);
 // The constants are those of bwmarrin/snowflake, twitter-archive/snowflake, Discord's developer
 // documentation, "Sharding & IDs at Instagram" (2012), Mastodon, sony/sonyflake v1 and v2, Baidu's
 // UidGenerator with the two that its README recommends for long life, hypersistence TSID, pgEdge
-// snowflake and gosuda/randflake, in this order. The last three presets are flakeid's own.
+// snowflake, CockroachDB's unique_rowid() and gosuda/randflake, in this order. The last three
+// presets are flakeid's own.
 inline constexpr Preset presets[] = {
     {"snowflake", "time:41:1ms node:10 sequence:12 epoch=2010-11-04T01:42:54.657Z", "pgedge"},
     {"twitter", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch=2010-11-04T01:42:54.657Z",
@@ -34,6 +35,7 @@ inline constexpr Preset presets[] = {
      "uidgenerator31"},
     {"tsid", "time:42:1ms node:10 sequence:12 epoch=2020-01-01T00:00:00Z", nullptr},
     {"pgedge", "time:41:1ms node:10 sequence:12 epoch=2023-01-01T00:00:00Z", nullptr},
+    {"cockroachdb", "time:48:10us node:15 epoch=2015-01-01T00:00:00Z", nullptr}, // read only
     {"randflake", "time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64",
      nullptr},
     {"js53", "time:40:1ms node:6 sequence:7 epoch=2026-01-01T00:00:00Z", nullptr},

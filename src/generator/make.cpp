@@ -57,7 +57,8 @@ void refuse_ids_of_settings(const Generator& g)
     const NodeSpan span = configured_span(layout);
     const bool any = node_setting.source == NodeSource::any;
     // same with >=: as if it was set after that
-    if (span.problem != nullptr || span.last > layout.max_node || same_slots(g.layout, layout)) {
+    if (!makes_ids(layout) || span.problem != nullptr || span.last > layout.max_node ||
+        same_slots(g.layout, layout)) {
         return; // flakeid.layout makes none, or the same from the same slots
     }
     const uint32_t any_of = any ? UINT32_MAX : bits_of_span(span.first, span.last);
@@ -108,11 +109,15 @@ void make(Generator& g, const int32_t* of_node = nullptr)
 {
     require_good_settings();
     require_good_node();
-    if (g.layout.tick_us > max_generated_tick_us) {
+    if (!makes_ids(g.layout)) {
+        const bool counts = g.layout.sequence_bits > 0;
         ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                 errmsg("cannot generate ids with layout \"%s\"", g.name),
-                errdetail("Its ticks are longer than one second; such ids can only be read."),
-                errhint("Use ticks of at most 1s."));
+                counts
+                    ? errdetail("Its ticks are longer than one second; such ids can only be read.")
+                    : errdetail("It has no sequence field; such ids can only be read."),
+                counts ? errhint("Use ticks of at most 1s.")
+                       : errhint("Use a layout with a field such as sequence:12."));
     }
     g.shape = word_shape(g.layout);
     g.pinned = can_settle(g.layout) ? 0 : never_pinned;

@@ -53,7 +53,8 @@ Datum presets_repeated_by(const Layout& layout, int64_t now_us)
     return names_of_presets([&](const Preset& preset) {
         Layout other{};
         (void)parse_layout(preset.text, strlen(preset.text), &other);
-        return !same_layout(layout, other) && may_repeat(layout, other, now_us);
+        return makes_ids(layout) && !same_layout(layout, other) &&
+               may_repeat(layout, other, now_us);
     });
 }
 
@@ -76,7 +77,7 @@ FLAKEID_FUNCTION(flakeid_describe)
         moment_datum(layout.epoch_us),
         moment_datum(end_us(layout)),
         BoolGetDatum(layout.enciphered),
-        BoolGetDatum(layout.epoch_us <= now_us && now_us < end_us(layout)),
+        BoolGetDatum(makes_ids(layout) && layout.epoch_us <= now_us && now_us < end_us(layout)),
         presets_repeated_by(layout, now_us),
     };
     return row_datum(fcinfo, values);

@@ -55,8 +55,6 @@ LayoutMessage describe(const LayoutError& error, const char* text, size_t length
                 "Fields add up to at most 63 bits, or to exactly 64."};
     case LayoutStatus::no_time:
         return {"The field time is missing.", "Add a field such as time:41:1ms."};
-    case LayoutStatus::no_sequence:
-        return {"The field sequence is missing.", "Add a field such as sequence:12."};
     case LayoutStatus::no_unit:
         return {at_word("This field has no unit"),
                 "Write the length of a tick, as in time:41:1ms."};

@@ -57,19 +57,19 @@ for my $preload (0, 1)
 
 	# A configuration file with a bad value: refused, with the reason, and not in effect
 	my $offset = -s $node->logfile;
-	$node->append_conf('postgresql.conf', "flakeid.layout = 'time:41:1ms'");
+	$node->append_conf('postgresql.conf', "flakeid.layout = 'sequence:12'");
 	$node->reload;
 	if ($preload)
 	{
-		$node->wait_for_log(qr/invalid layout "time:41:1ms"\n.*DETAIL: .*sequence is missing/, $offset);
+		$node->wait_for_log(qr/invalid layout "sequence:12"\n.*DETAIL: .*time is missing/, $offset);
 		pass("$with: a bad layout in the file is logged");
 		is($drawn->($superuser, ''), '7|f', "$with: and the one in effect stays");
 	}
 	else
 	{
-		$node->poll_query_until('postgres', q{SELECT current_setting('flakeid.layout', true) = 'time:41:1ms'});
+		$node->poll_query_until('postgres', q{SELECT current_setting('flakeid.layout', true) = 'sequence:12'});
 		my ($result, $out, $err) = $node->psql('postgres', 'SELECT flake_node(flake_next())', on_error_stop => 0);
-		like($err, qr/WARNING:  invalid layout "time:41:1ms"\nDETAIL:  The field sequence is missing/, "$with: a bad layout in the file is a warning");
+		like($err, qr/WARNING:  invalid layout "sequence:12"\nDETAIL:  The field time is missing/, "$with: a bad layout in the file is a warning");
 		like($err, qr/ERROR:  the value that parameter "flakeid.layout" was set to is not valid/, "$with: and no other layout takes its place");
 		$node->adjust_conf('postgresql.conf', 'flakeid.layout', undef);
 		$node->reload;

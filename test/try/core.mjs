@@ -56,6 +56,9 @@ test('ids of Sonyflake', () => {
         parts(read(layout, row.id), BigInt(row.unix_ms) * 1000n, row.machine, row.sequence);
     }
 });
+test('ids of CockroachDB, which have no sequence', () => {
+    for (const row of rows('cockroachdb')) parts(read(text.cockroachdb, row.id), row.unix_us, row.node, 0);
+});
 test('ids of Baidu', () => {
     for (const row of rows('uidgenerator')) {
         const layout = `time:${row.time_bits}:1s worker:${row.worker_bits} sequence:${row.seq_bits} epoch=2016-05-19T16:00:00Z`;
@@ -99,7 +102,7 @@ test('a plain layout of 64 bits ends at its sign bit', () => {
     assert.equal(core.read(core.layout(text.mastodon), -99n), null);
 });
 test('a wrong layout is refused with the reason', () => {
-    for (const [layout, reason] of [['', /no field/], ['time:41 sequence:12', /needs a tick/], ['time:41:1ms node:10', /sequence is missing/], ['time:50:1ms sequence:20', /70 bits/],
+    for (const [layout, reason] of [['', /no field/], ['time:41 sequence:12', /needs a tick/], ['node:10 sequence:12', /time is missing/], ['time:50:1ms sequence:20', /70 bits/],
         ['time:41:1ms time:1:1ms sequence:12', /time stands twice/], ['time:41:1ms sequence:12 epoch=2026-02-30', /no epoch/], ['time:41:1ms sequence:12 cipher=rot13', /only cipher/],
         ['time:41:1ms sequence:12 color=red', /no option/], ['time:20:1ms node:32 sequence:1', /node has at most 31/]]) assert.throws(() => core.layout(layout), reason, layout);
 });

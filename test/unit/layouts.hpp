@@ -52,7 +52,8 @@ inline uint64_t random_bits(Random& random, int bits)
 }
 
 // The text of a random layout: any order of fields, any unit, with and without back, node parts and
-// cipher, often exactly 64 bits wide. `generated` leaves out ticks above one second.
+// cipher, often exactly 64 bits wide. `generated` leaves out what can only be read: ticks above one
+// second, and layouts without a sequence.
 inline std::string random_layout_text(Random& random, bool generated = false)
 {
     using namespace flakeid;
@@ -70,7 +71,9 @@ inline std::string random_layout_text(Random& random, bool generated = false)
         return bits;
     };
     left--; // for the time
-    take("sequence", max_sequence_bits);
+    if (generated || up_to(random, 4) > 0) {
+        take("sequence", max_sequence_bits);
+    }
     if (left > 0 && up_to(random, 2) == 0) {
         take("back", max_back_bits);
     }

@@ -22,7 +22,9 @@ std::string small_text(Random& random)
         parts.push_back(name + ":" + std::to_string(bits) + unit);
     };
     take("time", 3, ":1s");
-    take("sequence", 2);
+    if (up_to(random, 3) > 0) {
+        take("sequence", 2);
+    }
     for (const char* name : {"back", "node", "shard"}) {
         if (left > 1 && up_to(random, 1) == 0) {
             take(name, std::min(left - 1, 2));

@@ -8,7 +8,7 @@ import pathlib
 import random
 
 S = 1000000  # microseconds
-# Preset: rarity, epoch, tick, fields from the highest bit; * marks those that are spread evenly.
+# Preset: rarity, epoch, tick, fields from the highest bit; * marks those that are spread evenly, + those that count from 1.
 PRESETS = {
     "snowflake": (2, 1288834974657000, 1000, "time:41 node:10 sequence:12"),
     "twitter": (0, 1288834974657000, 1000, "time:41 datacenter:5* worker:5* sequence:12"),
@@ -22,6 +22,7 @@ PRESETS = {
     "uidgenerator30": (8, 1463673600 * S, S, "time:30 worker:27 sequence:6"),
     "tsid": (3, 1577836800 * S, 1000, "time:42 node:10* sequence:12*"),
     "pgedge": (5, 1672531200 * S, 1000, "time:41 node:10 sequence:12"),
+    "cockroachdb": (4, 1420070400 * S, 10, "time:48 node:15+"),
     "randflake": (0, 1730000000 * S, S, "time:30 node:17 sequence:17"),
     "js53": (5, 1767225600 * S, 1000, "time:40 node:6 sequence:7"),
     "rollback2": (7, 1735689600 * S, 1000, "time:41 node:8 back:2 sequence:12"),
@@ -32,13 +33,13 @@ MAX_AHEAD = 5 * S
 
 
 def fields(preset):
-    """Name, bits, place of the lowest bit, spread evenly."""
+    """Name, bits, place of the lowest bit, how they are spread."""
     parts = [part.split(":") for part in PRESETS[preset][3].split()]
-    place = sum(int(bits.rstrip("*")) for _, bits in parts)
+    place = sum(int(bits.rstrip("*+")) for _, bits in parts)
     for name, bits in parts:
-        width = int(bits.rstrip("*"))
+        width = int(bits.rstrip("*+"))
         place -= width
-        yield name, width, place, bits.endswith("*")
+        yield name, width, place, bits.lstrip("0123456789")
 
 
 def weight(preset, raw, now):
@@ -48,16 +49,17 @@ def weight(preset, raw, now):
     if raw >> min(width, 64 if preset == "randflake" else 63):
         return None
     total = rarity
-    for name, bits, place, even in fields(preset):
+    for name, bits, place, spread in fields(preset):
         value = raw >> place & (1 << bits) - 1
         if name == "time":
             made = epoch + value * tick
             if made > now + MAX_AHEAD:
                 return None
             total += ((max(0, now - made) + YOUNG) // tick).bit_length()
-        elif even:
+        elif spread == "*":
             total += bits
         else:
+            value = value - (spread == "+") & (1 << bits) - 1
             total += 1 if value == 0 else min(value.bit_length() + 3, bits + 2)
     return total
 
@@ -88,6 +90,7 @@ MADE = {
     ("snowflake", "node"): lambda bits: low(bits, 0.3),
     ("discord", "sequence"): lambda bits: chance.choice([0, low(6, 0), low(bits, 0), chance.randrange(1 << bits)]),
     ("pgedge", "node"): lambda bits: chance.randint(1, 9),
+    ("cockroachdb", "node"): lambda bits: chance.randint(1, chance.choice([1, 3, 9])),
     **{(preset, "worker"): lambda bits: low(14, 0) for preset in PRESETS if preset.startswith("uid")},
     **{("discord", name): lambda bits: low(bits, 0.4) for name in ("worker", "process")},
     **{(preset, "back"): lambda bits: chance.choice([0] * 8 + [1, 2, 3]) for preset in PRESETS},
@@ -102,12 +105,12 @@ def made(preset, now):
     first, last = FIRST.get(preset, epoch), min(now, LAST.get(preset, now))
     moment = chance.randrange(first, last) if chance.random() < 0.5 else last - int((last - first) * 10 ** (-3 * chance.random()))
     raw = 0
-    for name, bits, place, even in fields(preset):
+    for name, bits, place, spread in fields(preset):
         if name == "time":
             value = (moment - epoch) // tick
         elif (preset, name) in MADE:
             value = MADE[preset, name](bits)
-        elif even:
+        elif spread == "*":
             value = chance.randrange(1 << bits)
         else:
             value = low(bits, 0.3 if name == "node" else 0.7)
@@ -133,6 +136,14 @@ PUBLIC = [
     ("mastodon", 103270115826048975, "docs.joinmastodon.org/entities/Status"),
     ("tsid", 38352658567418872, "github.com/vladmihalcea/hypersistence-tsid README"),
     ("pgedge", 136169504773242881, "docs.pgedge.com/snowflake/snowflake_functions"),
+    ("cockroachdb", 148656994422095873, "cockroachlabs.com/docs/v1.1/serial"),
+    ("cockroachdb", 148656994422161409, "cockroachlabs.com/docs/v1.1/serial"),
+    ("cockroachdb", 148656994422194177, "cockroachlabs.com/docs/v1.1/serial"),
+    ("cockroachdb", 235191684988928001, "github.com/cockroachdb/cockroach/issues/15721"),
+    ("cockroachdb", 568469873039769601, "github.com/cockroachdb/docs/issues/9811"),
+    ("cockroachdb", 568470828140756993, "github.com/cockroachdb/docs/issues/9811"),
+    ("cockroachdb", 568474131622756353, "github.com/cockroachdb/docs/issues/9811"),
+    ("cockroachdb", 1134663890672549889, "github.com/Donkie/Spoolman/pull/1017"),
 ]
 MANY = 40  # of each preset
 
@@ -145,7 +156,7 @@ def row(number, now, preset, secret, source, randflake_raw=None):
 
 for preset, number, source in PUBLIC:
     row(number, NOW, preset, "", source)
-for preset in PRESETS:
+for preset in sorted(PRESETS, key=lambda preset: preset == "cockroachdb"):  # the last that was added
     if preset != "randflake":
         for i in range(MANY):
             now = NOW if i % 4 else LATER

@@ -35,7 +35,7 @@ $node->stop;
 
 # A schema for each of 2,000 shards, with defaults that name its node; an ordinary role fills them.
 my $shards = 2000;
-$node = server('shards', "flakeid.layout = 'instagram'", "flakeid.node = '0-4095'", 'max_locks_per_transaction = 1024', 'fsync = off');
+$node = server('shards', "flakeid.layout = 'instagram'", "flakeid.node = '0-4351'", 'max_locks_per_transaction = 1024', 'fsync = off');
 $node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN; GRANT CREATE ON DATABASE postgres TO ordinary');
 my @ordinary = (extra_params => [ '-U', 'ordinary' ]);
 for my $first (map { $_ * 500 } 0 .. $shards / 500 - 1)
@@ -56,8 +56,8 @@ my $memory = $node->safe_psql('postgres', q{SELECT flake_next() \g /dev/null
 cmp_ok($memory, '<', 1024, 'nothing of the main memory is taken for them');
 
 # The nodes that a caller may name end where the room for spans does.
-like(refusal($node, q{SELECT count(flake_next('instagram', n)) FROM generate_series(0, 4095) AS n}, user => 'ordinary'),
-	qr/^53400: all 4096 generators that the nodes of spans may have are taken\n/, 'past the room for spans is an error');
+like(refusal($node, q{SELECT count(flake_next('instagram', n)) FROM generate_series(0, 4351) AS n}, user => 'ordinary'),
+	qr/^53400: all 4352 generators that the nodes of spans may have are taken\n/, 'past the room for spans is an error');
 is(refusal($node, q{SELECT flake_next('instagram', 5), flake_next('mastodon'), flake_next()}, user => 'ordinary'), '', 'which takes nothing from others');
 $node->stop;
 done_testing();

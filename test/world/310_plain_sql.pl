@@ -34,15 +34,17 @@ $sql->(
 		worker_bits int, seq_bits int);
 	CREATE TABLE randflake (secret_hex text, unix_seconds bigint, node int, sequence int, raw_id bigint,
 		id bigint, base32hex text);
+	CREATE TABLE cockroachdb (id bigint, unix_us bigint, node int);
 	COPY text_form FROM '$vectors/text.csv' (FORMAT csv, HEADER);
 	COPY bwmarrin FROM '$vectors/bwmarrin.csv' (FORMAT csv, HEADER);
 	COPY sonyflake_v1 FROM '$vectors/sonyflake_v1.csv' (FORMAT csv, HEADER);
 	COPY sonyflake_v2 FROM '$vectors/sonyflake_v2.csv' (FORMAT csv, HEADER);
 	COPY uidgenerator FROM '$vectors/uidgenerator.csv' (FORMAT csv, HEADER);
 	COPY randflake FROM '$vectors/randflake.csv' (FORMAT csv, HEADER);
+	COPY cockroachdb FROM '$vectors/cockroachdb.csv' (FORMAT csv, HEADER);
 	CREATE TABLE known AS
 		SELECT id FROM text_form UNION ALL SELECT id FROM bwmarrin UNION ALL SELECT id FROM sonyflake_v1
-		UNION ALL SELECT id FROM sonyflake_v2 UNION ALL SELECT id FROM uidgenerator
+		UNION ALL SELECT id FROM sonyflake_v2 UNION ALL SELECT id FROM uidgenerator UNION ALL SELECT id FROM cockroachdb
 		UNION ALL SELECT id FROM randflake UNION ALL SELECT raw_id FROM randflake});
 my @rows = map { my @lines = split /\n/, slurp_file($_); @lines - 1 } grep { !/sealed_key|guess|prefixed/ } glob "$vectors/*.csv";
 my $rows = 0;
@@ -197,6 +199,7 @@ my $next = 'SELECT %sflake_next()';
 refuses_alike(@$_) for
 	[ 'a node that the layout has not', [ [ node => 1024 ] ], $next ],
 	[ 'a node where there is none', [ [ layout => 'mastodon' ], [ node => 1 ] ], $next ],
+	[ 'a layout that is only read', [ [ layout => 'cockroachdb' ] ], $next ],
 	[ 'when_ahead', [ [ when_ahead => 'maybe' ] ], $next ],
 	[ 'a max_ahead that is too short', [ [ max_ahead => '10ms' ] ], $next ],
 	[ 'a max_ahead that is too long', [ [ max_ahead => '2d' ] ], $next ],

@@ -134,6 +134,7 @@ BEGIN
     l.widths := '{}';
     l.time_bits := 0;
     l.sequence_bits := 0;
+    l.sequence_shift := 0;
     l.back_bits := 0;
     l.node_bits := 0;
     IF octet_length(source) >= 1024 THEN
@@ -272,8 +273,6 @@ BEGIN
         PERFORM flakeid_plain.throw_bad_layout(layout, 'The layout is empty.', NULL);
     ELSIF l.time_bits = 0 THEN
         PERFORM flakeid_plain.throw_bad_layout(layout, 'The field time is missing.', 'Add a field such as time:41:1ms.');
-    ELSIF l.sequence_bits = 0 THEN
-        PERFORM flakeid_plain.throw_bad_layout(layout, 'The field sequence is missing.', 'Add a field such as sequence:12.');
     END IF;
     l.epoch_us := coalesce(epoch, 0);
     l.bits := total;

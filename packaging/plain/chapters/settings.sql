@@ -31,6 +31,11 @@ BEGIN
             MESSAGE = format('cannot generate ids with layout "%s"', layout),
             DETAIL = 'Its ticks are longer than one second; such ids can only be read.',
             HINT = 'Use ticks of at most 1s.';
+    ELSIF l.sequence_bits = 0 THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format('cannot generate ids with layout "%s"', layout),
+            DETAIL = 'It has no sequence field; such ids can only be read.',
+            HINT = 'Use a layout with a field such as sequence:12.';
     ELSIF node_text !~ '^[0-9]{1,10}$' THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('invalid value for parameter "flakeid.node": "%s"', node_text),

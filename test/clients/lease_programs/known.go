@@ -47,7 +47,18 @@ func is(id int64, text string, tick, node, sequence int64, secret string) {
 	count++
 }
 
+func refuses(text string) {
+	defer func() {
+		if recover() == nil {
+			panic(text)
+		}
+	}()
+	flakelease.MustLayout(text, "")
+}
+
 func main() {
+	refuses("time:48:10us node:15 epoch=2015-01-01T00:00:00Z")
+	refuses("time:41:2s node:10 sequence:12 epoch=2015-01-01T00:00:00Z")
 	of, _ := rows("bwmarrin")
 	for _, row := range of {
 		is(row("id"), "time:41:1ms node:10 sequence:12 epoch=2010-11-04T01:42:54.657Z", row("unix_ms")-1288834974657, row("node"), row("step"), "")

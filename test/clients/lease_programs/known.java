@@ -58,6 +58,14 @@ class Known {
             check(row.get("encrypted_id"), "time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64",
                 Long.parseLong(row.get("unix_seconds")) - 1730000000L, row.get("node"), row.get("sequence"), row.get("secret_hex"));
         }
+        for (String readOnly : List.of("time:48:10us node:15 epoch=2015-01-01T00:00:00Z", "time:41:2s node:10 sequence:12 epoch=2015-01-01T00:00:00Z")) {
+            try {
+                new FlakeIds.Layout(readOnly, "");
+            } catch (IllegalArgumentException refused) {
+                continue;
+            }
+            throw new AssertionError(readOnly);
+        }
         System.out.println(count);
     }
 }

@@ -37,4 +37,10 @@ for row in rows("uidgenerator"):
 for row in rows("randflake"):
     check(row["encrypted_id"], "time:30:1s node:17 sequence:17 epoch=2024-10-27T03:33:20Z cipher=sparx64",
           int(row["unix_seconds"]) - 1730000000, row["node"], row["sequence"], row["secret_hex"])
+for read_only in ("time:48:10us node:15 epoch=2015-01-01T00:00:00Z", "time:41:2s node:10 sequence:12 epoch=2015-01-01T00:00:00Z"):
+    try:
+        Layout(read_only)
+    except ValueError:
+        continue
+    raise AssertionError(read_only)
 print(count)
