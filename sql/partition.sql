@@ -451,6 +451,13 @@ SELECT count(*) FROM hidden WHERE flake_in_range(id, tstzrange(today(4), today(5
 SELECT count(*) FROM hidden WHERE id <@ tstzrange(today(4), today(5));
 SET ROLE regress_flakeid_reader;
 SELECT count(*), count(from_time) FROM flakeid.partitions;
+-- What an owner has taken from himself
+SET ROLE regress_flakeid_owner;
+ALTER DEFAULT PRIVILEGES IN SCHEMA regress_flakeid_shop REVOKE DELETE ON TABLES FROM PUBLIC;
+CREATE TABLE held (id flake PRIMARY KEY DEFAULT flake_next());
+REVOKE DELETE ON held FROM regress_flakeid_owner;
+CALL flakeid.partition('held', '1 day');
+SELECT has_table_privilege('held', 'DELETE'), has_table_privilege('held', 'INSERT');
 RESET ROLE;
 SELECT pg_temp.remove_secret_files();
 SET client_min_messages = error;

@@ -203,7 +203,8 @@ BEGIN
                     UNION ALL
                     -- Much may have been made since the conversion began.
                     SELECT p.* FROM flakeid.convert_problems(root, root_att, places, memory, started) AS p WHERE NOT (started AND undo AND way <> 'back')) AS x;
-                IF problems IS NULL AND (memory ? 'analyzed' OR NOT replaces) THEN -- what is asked under the lock of the swap has its plans before it
+                -- What is asked under the lock of the swap has its plans before it.
+                IF problems IS NULL AND (started OR NOT replaces) AND NOT EXISTS (SELECT FROM flakeid.convert_indexes(places) AS i WHERE i.leaf AND i.ready IS NOT TRUE) THEN
                     PERFORM flakeid.convert_swap(root, root_att, places, memory), flakeid.convert_remains(root, root_att, places, memory), flakeid.convert_texts(places);
                 END IF;
             ELSIF started THEN
@@ -339,7 +340,13 @@ BEGIN
             END IF;
             RETURN flakeid.convert_note(state, 'longest', locked) || jsonb_build_object('did', format('column %I is changed', state ->> 'column'), 'swapped', true);
         END IF;
-    EXCEPTION WHEN lock_not_available OR deadlock_detected OR undefined_function THEN
+    EXCEPTION WHEN lock_not_available OR deadlock_detected OR undefined_function OR duplicate_table THEN
+        IF SQLSTATE = '42P07' THEN
+            IF NOT state ? 'indexes' THEN
+                RAISE;
+            END IF;
+            state := state - 'indexes'; -- another session makes the same ones
+        END IF;
         IF coalesce((state ->> 'tries')::int4, 0) >= 120 OR SQLSTATE = '42883' AND NOT started THEN
             RAISE lock_not_available USING MESSAGE = format('could not lock table %s and what refers to it', tab), DETAIL = SQLERRM,
                 HINT = format('Call flakeid.convert%s again: it goes on where it was.', CASE WHEN undo THEN '_undo' END);
@@ -452,7 +459,7 @@ BEGIN
         FROM pg_proc AS f JOIN pg_language AS l ON l.oid = f.prolang AND l.lanname NOT IN ('internal', 'c')
         WHERE f.pronamespace NOT IN (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname IN ('pg_catalog', 'information_schema', 'flakeid'))
           AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
-          AND (f.prosrc ~* format('\m%s\M', regexp_replace(tab, '\W', '.', 'g')) OR EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgfoid = f.oid AND t.tgrelid = root)
+          AND (f.prosrc ~* format('\m%s\M', regexp_replace(tab, '\W', '.{1,2}', 'g')) OR EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgfoid = f.oid AND t.tgrelid = root)
                OR f.pronamespace = nsp AND f.pronargs > 0)
           AND (f.prosrc ~* format('\m(%s)\M', types) OR pg_get_function_arguments(f.oid) ~* format('\m(%s)\M', types) OR pg_get_function_result(f.oid) ~* format('\m(%s)\M', types));
         IF names IS NOT NULL THEN

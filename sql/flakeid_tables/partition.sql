@@ -1340,7 +1340,7 @@ BEGIN
     EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS) PARTITION BY RANGE (%I)%s', whole, first_table, key, space);
     EXECUTE format('ALTER TABLE %s DROP CONSTRAINT flakeid_partition', whole);
     FOR statement IN SELECT DISTINCT format('REVOKE ALL ON TABLE %s FROM %s', whole, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END)
-        FROM pg_class AS r, aclexplode(r.relacl) AS a WHERE r.oid = whole::regclass
+        FROM pg_class AS r, aclexplode(coalesce(r.relacl, acldefault('r', r.relowner))) AS a WHERE r.oid = whole::regclass
     LOOP
         EXECUTE statement;
     END LOOP;
