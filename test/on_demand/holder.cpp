@@ -62,7 +62,7 @@ Ready wait_for_socket(int socket, bool to_read, bool to_write, Steady until, boo
     }
 }
 
-const Waiter waiter = {steady_now, wait_for_socket};
+const Waiter waiter = {steady_now, wait_for_socket, [] { return false; }};
 
 class Holder {
 public:

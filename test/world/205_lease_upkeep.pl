@@ -109,6 +109,24 @@ my $before = $lookups->();
 $server->stop;
 cmp_ok($lookups->() - $before, '<=', 1, 'a stop with 8 leases and no coordinator looks for it once at most');
 unlink $names;
+{
+	local %ENV = (%ENV, LD_PRELOAD => "$dir/slow_names.so", SLOW_NAMES => $names);
+	$server->append_conf('postgresql.conf', "flakeid.coordinator = 'host=a.example,b.example dbname=postgres'\n");
+	append_to_file("$names.hang", '');
+	$server->start;
+}
+my $asks = $server->background_psql('postgres', on_error_stop => 0);
+$asks->query_until(qr/asked/, "\\echo asked\nSELECT flake_next();\n");
+ok(wait_until(sub { slurp_file("$names.log") =~ /^a\.example$/m }), 'a name server hangs');
+is(system('pg_ctl', '-D', $server->data_dir, '-m', 'fast', '-W', 'stop'), 0, 'meanwhile the server is to stop');
+ok(wait_until(sub { slurp_file("$names.log") =~ /^signal$/m }), 'and so is the lease worker');
+unlink "$names.hang";
+ok(wait_until(sub { !-e $server->data_dir . '/postmaster.pid' }), 'it does');
+$server->_update_pid(0);
+eval { $asks->quit };
+my $looked_up = slurp_file("$names.log");
+unlike($looked_up, qr/^b\.example$/m, 'no other name is looked up');
+like($looked_up, qr/^options timeout:1 attempts:1$/m, 'nor waits the resolver as long as it does by default');
 $coordinator->start;
 
 # Settings that are lost or refused

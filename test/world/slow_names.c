@@ -1,12 +1,15 @@
 /*
- * Preloaded into a server: writes a line to $SLOW_NAMES.log for every look-up of a host name, and
- * while the file $SLOW_NAMES exists each takes two seconds and fails.
+ * Preloaded into a server: writes a line to $SLOW_NAMES.log for every look-up of a host name, but
+ * of none that may only be a number, and one with the options of the resolver. While the file
+ * $SLOW_NAMES exists each takes two seconds and fails; while $SLOW_NAMES.hang does, those of
+ * *.example hang, and write a line for each signal.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef int (*look_up) (const char *, const char *, const struct addrinfo *, struct addrinfo **);
@@ -16,17 +19,33 @@ getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
 			struct addrinfo **found)
 {
 	const char *slow = getenv("SLOW_NAMES");
+	const char *options = getenv("RES_OPTIONS");
 	char		path[1024];
+	char		hang[1024];
 	FILE	   *log;
+	int			hung = 0;
 
-	if (slow && name)
+	if (slow && name && !(hints && (hints->ai_flags & AI_NUMERICHOST)))
 	{
 		snprintf(path, sizeof path, "%s.log", slow);
 		log = fopen(path, "a");
 		if (log)
 		{
-			fprintf(log, "%s\n", name);
+			fprintf(log, "%s\noptions %s\n", name, options ? options : "");
+			fflush(log);
+			snprintf(hang, sizeof hang, "%s.hang", slow);
+			while (strstr(name, ".example") && access(hang, F_OK) == 0)
+			{
+				hung = 1;
+				if (usleep(20000) != 0)
+				{
+					fprintf(log, "signal\n");
+					fflush(log);
+				}
+			}
 			fclose(log);
+			if (hung)
+				return EAI_AGAIN;
 		}
 		if (access(slow, F_OK) == 0)
 		{

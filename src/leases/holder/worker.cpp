@@ -95,7 +95,7 @@ Ready wait_for_socket(int socket, bool to_read, bool to_write, Steady until, boo
 } // namespace
 
 bool worker_stopping;
-const Waiter worker_waiter = {steady_now, wait_for_socket};
+const Waiter worker_waiter = {steady_now, wait_for_socket, worker_interrupted};
 
 bool worker_interrupted()
 {

@@ -254,6 +254,9 @@ void flakeid_lease_worker_main(Datum)
     if (!worker_attach()) {
         proc_exit(0);
     }
+    // The resolver waits for name servers that hang as long as it is told, and nothing interrupts
+    // it: not for half a minute, while a server is to stop.
+    (void)setenv("RES_OPTIONS", "timeout:1 attempts:1", 0);
     asking.coordinator.waiter = &worker_waiter;
     asking.coordinator.stop = steady_never;
     be_patient(); // what a lease worker before this one gave back

@@ -17,6 +17,8 @@ struct Waiter {
     // Waits until the socket can be read or, if that is asked for, written, until `until`.
     // `settled`: an answer is on its way that counts, and only a stop interrupts.
     Ready (*wait)(int socket, bool to_read, bool to_write, Steady until, bool settled);
+    // True when there is no use in further attempts, as after each look-up of a name.
+    bool (*interrupted)();
 };
 
 struct Coordinator {

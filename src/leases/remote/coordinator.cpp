@@ -192,7 +192,8 @@ bool coordinator_connect(Coordinator& c)
             more = c.trouble != Trouble::interrupted;
             break;
         case NextAddress::unresolved:
-            (void)trouble(c, Trouble::away, list.error);
+            more = !c.waiter->interrupted();
+            (void)trouble(c, more ? Trouble::away : Trouble::interrupted, list.error);
             break;
         case NextAddress::uncut:
             cut = false;
