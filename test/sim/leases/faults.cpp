@@ -161,6 +161,19 @@ void step_crash()
     pass(4 * second);
 }
 
+void step_crash_and_stop()
+{
+    const int number = any_member();
+    if (runs(number)) {
+        crash_member(number, chance.below(500 * ms), false);
+    }
+    pass(chance.between(100 * ms, 2 * second));
+    if (runs(number)) {
+        begin_stop(number, false);
+    }
+    pass(4 * second);
+}
+
 // A copy goes on beside the server that it is of; one that was kept comes back in place of it.
 void step_copy()
 {
@@ -551,6 +564,7 @@ const std::vector<StepKind> lease_steps = {
     {"all is well", 0, 6, step_all_is_well},
     {"a server crashes", 'X', 15, step_crash},
     {"a server is stopped", 'F', 15, step_stop},
+    {"a server crashes, comes back and is stopped", 'z', 15, step_crash_and_stop},
     {"a directory is copied", 'c', 10, step_copy},
     {"a server stands still", 'P', 10, step_stand_still},
     {"a clock is set", 'K', 15, step_clock},

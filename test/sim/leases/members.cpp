@@ -28,6 +28,7 @@ Reached named_drawn('L', "an id of a layout that was named");
 Reached further_drawn('G', "an id of a further node of a span");
 Reached leased_drawn('r', "an id of a further node of a lease");
 Reached small_refused('.', "a lease that is too small");
+Reached yielding_drawn('y', "an id of a layout that yields");
 Reached reserved_drawn('a', "a reserved id");
 
 namespace {
@@ -84,7 +85,7 @@ void draw_some(DrawingSession& me)
         my_generator = &g;
         my_highest_wall = INT64_MIN;
         if (dice.one_in(5)) {
-            const auto most = dice.one_in(100) ? 2000 : 6;
+            const auto most = dice.one_in(world.has('z') ? 30 : 100) ? 2000 : 6;
             const flakeid::Draw d = draw(g, {static_cast<uint32_t>(dice.between(1, most)), false});
             leased_nodes_in_step(g, d.word);
             for (uint32_t i = 0; i < d.count; i++) {
@@ -120,6 +121,26 @@ void draw_named()
     named_drawn();
 }
 
+// The same by a session with a flakeid.layout of its own, of a layout that makes ids which the
+// server's layout makes too: it yields to that as soon as that is used.
+void draw_yielding()
+{
+    constexpr char name[] = "time:38:20ms sequence:7 node:10 epoch=2026-01-01";
+    if (!set_setting("flakeid.layout", "time:41:1ms node:10 sequence:3 epoch=2018-01-01")) {
+        return;
+    }
+    const int64_t began_us = true_us;
+    flakeid::Generator g{};
+    make_named(g, name, strlen(name));
+    for (int64_t n = running->random.between(1, 6); n > 0; n--) {
+        const flakeid::Draw d = draw(g, {60, false});
+        for (uint32_t i = 0; i < d.count; i++) {
+            lease_id_is_handed_out(g, d.word + i, began_us);
+        }
+    }
+    yielding_drawn();
+}
+
 // Its own ids have settled: it drew none in this transaction.
 void poll()
 {
@@ -143,6 +164,22 @@ void session()
     const bool idle = world.has('I') && dice.one_in(2);
     const bool for_hours = world.has('J');
     my_configuration = here().configuration_version;
+    if (world.has('z') && dice.one_in(2)) {
+        sleep_us(dice.below(4 * second));
+    }
+    if (world.has('y') && dice.one_in(2)) {
+        begin_transaction();
+        const bool good = survives_error([&] {
+            load_library();
+            draw_yielding();
+            end_transaction(true);
+        });
+        if (!good) {
+            note_error();
+            abort_transaction();
+        }
+        reload_settings();
+    }
     while (!my_end) {
         me.wants_since = me.wants_since == 0 ? true_us : me.wants_since;
         member.tried_us = true_us;

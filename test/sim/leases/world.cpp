@@ -50,6 +50,8 @@ const std::vector<Feature> features = {
     {'J', "sessions that want an id once in hours, leases of many hours"},
     {'l', "layouts of other kinds"},
     {'L', "sessions name layouts"},
+    {'y', "layouts that are named and yield"},
+    {'z', "bursts, after which a server crashes and is stopped before anybody draws"},
     {'u', "nobody asks for settled marks"},
     {'a', "sessions that reserve ids"},
     {'E', "errors in the lease worker"},
@@ -64,6 +66,8 @@ uint64_t set_backs, polls;
 namespace {
 
 constexpr char plain_layout[] = "time:41:1ms node:10 sequence:3 epoch=2026-01-01";
+constexpr char slow_layout[] = "time:39:10ms node:10 sequence:2 epoch=2026-01-01";
+constexpr char yielded_to_layout[] = "time:39:10ms sequence:6 node:10 epoch=2026-01-01";
 constexpr const char* other_layouts[] = {
     "time:41:1ms back:2 node:10 sequence:3 epoch=2026-01-01",
     "time:39:10ms back:1 node:10 sequence:6 epoch=2026-01-01",
@@ -75,6 +79,7 @@ constexpr const char* other_layouts[] = {
 const char* const corners[] = {
     "J",   "JQF", "Q",   "QG", "QXR", "EU", "EGC", "lFK", "lGX", "GT", "wH", "hHC", "GNC",
     "HBU", "KX",  "QFw", "Ku", "KuL", "r",  "rX",  "rFT", "rcB", "g",  "gr", "gX", "aFX", "aG", "aK",
+    "yX",  "z",
 };
 
 std::string connection_string(int number)
@@ -189,7 +194,9 @@ void make_world(uint64_t seed, const char* letters, int)
         begin_realm(at, realm);
     }
     const char* layout =
-        world.has('l') ? other_layouts[choice.below(static_cast<int64_t>(std::size(other_layouts)))]
+        world.has('z')   ? slow_layout
+        : world.has('y') ? yielded_to_layout
+        : world.has('l') ? other_layouts[choice.below(static_cast<int64_t>(std::size(other_layouts)))]
                        : plain_layout;
     for (int i = 0; i < member_count; i++) {
         const bool preload = world.has('W') && choice.one_in(2);
