@@ -38,7 +38,7 @@ inline constexpr Habit habits[] = {
     {"rollback2", 7, false, false, false},
     {"rollback3", 7, false, false, false},
 };
-static_assert(sizeof habits / sizeof habits[0] == preset_count);
+static_assert(sizeof habits / sizeof habits[0] == preset_count, "a preset has its habits");
 
 struct Guess {
     int preset; // its place in `presets`

@@ -32,6 +32,12 @@ for my $file (glob('*.md doc/*.md doc/*/*.md'), sort glob('sql/chapters/*.sql sq
 cmp_ok($found, '>', 40, 'numbers that name their constant were found');
 none('pages and scripts say what the sources say', @wrong);
 
+# How rare presets are is told in words.
+my ($rare) = text('doc/reference/functions.md') =~ /how rare the preset is: ([^;]*);/;
+my %told;
+while ($rare =~ /((?:`\w+`[^`\d]*)+)(\d+)/g) { my ($names, $bits) = ($1, $2); $told{$_} = $bits for $names =~ /`(\w+)`/g }
+is_deeply(\%told, { text('src/core/guess.hpp') =~ /^    \{"(\w+)", (\d+),/mg }, 'doc/reference/functions.md says how rare each preset is');
+
 # What has no name is found by nobody who changes it.
 my @lengths = map { my $file = $_; map { "$file: $_" } grep { /\b\d+ \* us_per_\w+/ } map { split /\n/ } text($file) =~ s/\bconstexpr [^;]*;//gr } sources();
 none('a length of time in the sources has a name', @lengths);
