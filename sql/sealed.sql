@@ -352,6 +352,11 @@ CREATE INDEX ON generated ((id::bigint));
 ALTER TABLE generated ALTER id TYPE flake_sealed;
 DROP TABLE generated;
 
+-- The bounds of a range are those of plain ids, also of a layout that is named.
+SELECT flake_sealed_range_floor(r)::bigint = flake_range_floor(r) AND flake_sealed_range_ceil(r)::bigint = flake_range_ceil(r) AS bounds,
+    flake_sealed_range_floor(r, 'tsid')::bigint = flake_range_floor(r, 'tsid') AND flake_sealed_range_ceil(r, 'tsid')::bigint = flake_range_ceil(r, 'tsid') AS of_layout
+FROM (SELECT tstzrange('2025-01-01Z', '2025-02-01Z') AS r) AS range;
+
 -- What a dump carries of keys is for those who may dump all.
 SELECT count(*) > 0 AS told FROM flakeid.dumped() WHERE name ~ 'fingerprint';
 SET ROLE regress_flakeid_user;
