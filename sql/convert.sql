@@ -263,6 +263,7 @@ CREATE VIEW odd AS SELECT id % 2 AS odd, id::bigint AS id FROM small;
 CREATE VIEW wide AS SELECT id::bigint AS id FROM small;
 CREATE POLICY odd ON small USING (id % 2 = 1);
 CREATE TABLE borrowed (n int DEFAULT nextval('small_id_seq'));
+CREATE POLICY far ON borrowed USING (EXISTS (SELECT FROM small AS s WHERE s.id % 2 = borrowed.n));
 CALL flakeid.convert('small');
 DROP VIEW odd;
 DROP POLICY odd ON small;

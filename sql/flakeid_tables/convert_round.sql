@@ -255,12 +255,18 @@ BEGIN
         END IF;
     END LOOP;
 
-    -- Views: where they name a table, they find one that has the types of afterwards
+    -- Views, and policies of other tables: where they name a table, they find one that has the types of afterwards
     PERFORM set_config('search_path', (SELECT string_agg(DISTINCT c.relnamespace::regnamespace::text, ', ') FROM pg_class AS c
         WHERE c.oid = ANY (rels) OR c.oid IN (SELECT v.view FROM flakeid.convert_views(rels, atts) AS v)) || ', pg_temp', true);
     FOR i IN SELECT v.view AS oid, 1 + max(v.depth) AS depth, rtrim(pg_get_viewdef(v.view), ';') AS def, pg_table_is_visible(v.view) AS seen,
-                    originals -> ('view ' || (pg_identify_object('pg_class'::regclass, v.view, 0)).identity) IS NOT NULL AS comes_back
-             FROM flakeid.convert_views(rels, atts) AS v JOIN pg_class AS c ON c.oid = v.view AND c.relkind = 'v' GROUP BY v.view ORDER BY 2, 1 LOOP
+                    originals -> ('view ' || (pg_identify_object('pg_class'::regclass, v.view, 0)).identity) IS NOT NULL AS comes_back,
+                    format('View %s', v.view::regclass) AS what
+             FROM flakeid.convert_views(rels, atts) AS v JOIN pg_class AS c ON c.oid = v.view AND c.relkind = 'v' GROUP BY v.view
+             UNION
+             SELECT p.oid, 1000, format('SELECT %s FROM %s', concat_ws(', ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)), p.polrelid::regclass), false,
+                    originals -> ('policy ' || (pg_identify_object('pg_policy'::regclass, p.oid, 0)).identity) IS NOT NULL, format('Policy %I of table %s', p.polname, p.polrelid::regclass)
+             FROM flakeid.convert_held(rels, atts) AS h JOIN pg_policy AS p ON h.class = 'pg_policy'::regclass AND p.oid = h.obj AND p.polrelid <> h.rel
+             ORDER BY 2, 1 LOOP
         IF rows = '{}' THEN
             SELECT array_agg(format('%I AS (SELECT * FROM %s)', (SELECT c.relname FROM pg_class AS c WHERE c.oid = r.rel), flakeid.convert_row(r.rel, places, s.changed, 'x', NULL)) ORDER BY s.changed, r.rel)
             INTO rows FROM (SELECT DISTINCT t.rel FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t WHERE pg_table_is_visible(t.rel)) AS r, (VALUES (false), (true)) AS s (changed);
@@ -278,7 +284,7 @@ BEGIN
             END;
         END LOOP;
         IF i.def ~ casts AND NOT i.comes_back THEN
-            problem := format('View %s casts it to a smaller integer.', i.oid::regclass);
+            problem := i.what || ' casts it to a smaller integer.';
             hint := 'Drop it before, and create it again afterwards.';
             RETURN NEXT;
         END IF;
@@ -286,7 +292,7 @@ BEGIN
             said := format('%I AS (%s)', (SELECT c.relname FROM pg_class AS c WHERE c.oid = i.oid), i.def);
             rows := rows[:half] || said || rows[half + 1:] || said;
         ELSIF said IS NOT NULL AND asked AND NOT i.comes_back THEN
-            problem := format('View %s cannot read it as %s: %s.', i.oid::regclass, (places[1]).new_type, said);
+            problem := format('%s cannot read it as %s: %s.', i.what, (places[1]).new_type, said);
             hint := 'Drop it before, and create it again afterwards.';
             RETURN NEXT;
         END IF;
