@@ -5,7 +5,8 @@
 #   no row that is younger than what is kept leaves its table, but an id of another layout, which nobody can tell from an old one;
 #   no row is gone from all tables, detached ones counted, before a detached table is made a day older;
 #   rights, owners and roles stay as they are, new partitions have the parent's rights, and no code of an owner gets rights of others;
-#   the end is the same as that of a twin, a table that one call after the other has maintained.
+#   the end is the same as that of a twin, a table that one call after the other has maintained: the same periods are covered, in as many
+#   partitions as rows that strayed made of them.
 package RandomTables;
 use strict;
 use warnings;
@@ -259,21 +260,26 @@ sub random_tables
 			sleep(rand 0.3);
 			$super->("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'killed_$seed'");
 			$end->();
+			$call->($who, $sql);
+			@after = $sql =~ s/\.t'/.twin'/r;
 		}
 		elsif ($what eq 'two')
 		{
 			my @ends = map { $beside->($_, "two_$seed", $maintain->()) } $who, $one_of->(grep { $_ ne 'rt_member' } @callers);
 			$_->() for @ends;
+			@after = "CALL flakeid.maintain('$s.twin')";
 		}
 		elsif ($what eq 'beside')
 		{
 			my @ends = map { $beside->('rt_writer', 'writer', "DO \$\$ BEGIN FOR i IN 1 .. 20 LOOP INSERT INTO t (rt_at) VALUES (now()); COMMIT; END LOOP; END \$\$") } 1, 2;
 			$call->($who, $maintain->());
+			@after = "CALL flakeid.maintain('$s.twin')";
 			for (@ends) { my $err = $_->(); push @wrong, "a writer failed: $err" if $err =~ /ERROR/ && $said && $err !~ /no partition of relation/ }
 		}
 		else
 		{
 			$call->($who, $maintain->());
+			@after = "CALL flakeid.maintain('$s.twin')";
 		}
 		$call->('rt_one', $_) for @after;
 		$look->(0);
@@ -284,7 +290,7 @@ sub random_tables
 	push @wrong, "an error at the end: $mine" if $mine && !$twins;
 	my $end = sub {
 		my ($t) = @_;
-		return $super->("SELECT string_agg(from_time || ' ' || to_time, ', ' ORDER BY from_time) FROM flakeid.partitions WHERE parent = '$t'::regclass AND attached AND to_time IS NOT NULL");
+		return $super->("SELECT range_agg(tstzrange(from_time, to_time)) FROM flakeid.partitions WHERE parent = '$t'::regclass AND attached AND to_time IS NOT NULL");
 	};
 	my ($ends, $twin) = ($end->('t'), $end->('twin'));
 	push @wrong, "another end: $ends; the twin: $twin" if $ends ne $twin && !$referrer;
