@@ -272,6 +272,17 @@ CALL flakeid.convert('small');
 CALL flakeid.convert_undo('small');
 DROP TABLE small CASCADE;
 
+-- A column that refers may have more bytes than the key
+CREATE TABLE few (id smallserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
+CREATE TABLE many (few_id int REFERENCES few);
+INSERT INTO few DEFAULT VALUES;
+INSERT INTO many SELECT id FROM few;
+CALL flakeid.convert('few', created_at => 'at');
+SELECT count(*) FROM many JOIN few ON id = few_id WHERE id > 1000;
+CALL flakeid.convert_undo('few');
+SELECT * FROM many JOIN few ON id = few_id;
+DROP TABLE few, many;
+
 -- Columns that follow without a constraint, one of them under a condition
 CREATE TABLE issues (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
 CREATE TABLE journals (issue_id int, n int);

@@ -302,9 +302,9 @@ DECLARE
     statements text[] := '{}';
 BEGIN
     SELECT string_agg(format(E'\n    %s;', CASE WHEN NOT memory ? 'finds' THEN format('NEW.%I := %s', p.new_col, flakeid.convert_value(format('NEW.%I', p.col), p.typ, p.new_type))
-                  WHEN p.condition IS NULL THEN format('NEW.%I := %s(NEW.%I)', p.new_col, memory ->> 'finds', p.col)
-                  ELSE format('NEW.%1$I := CASE WHEN (SELECT (%4$s) FROM (SELECT NEW.*) AS %5$I) THEN %2$s(NEW.%3$I) ELSE NEW.%3$I END', p.new_col, memory ->> 'finds', p.col, p.condition,
-                      (SELECT c.relname FROM pg_class AS c WHERE c.oid = tab)) END), '' ORDER BY p.depth, p.att),
+                  WHEN p.condition IS NULL THEN format('NEW.%I := %s(NEW.%I::%s)', p.new_col, memory ->> 'finds', p.col, memory ->> 'from')
+                  ELSE format('NEW.%1$I := CASE WHEN (SELECT (%4$s) FROM (SELECT NEW.*) AS %5$I) THEN %2$s(NEW.%3$I::%6$s) ELSE NEW.%3$I END', p.new_col, memory ->> 'finds', p.col, p.condition,
+                      (SELECT c.relname FROM pg_class AS c WHERE c.oid = tab), memory ->> 'from') END), '' ORDER BY p.depth, p.att),
            CASE WHEN bool_and(p.condition IS NULL) AND memory ->> 'way' <> 'back' THEN string_agg(CASE WHEN memory ? 'finds' THEN format('NEW.%2$I IS DISTINCT FROM OLD.%2$I OR NEW.%1$I IS NULL AND NEW.%2$I IS NOT NULL', p.new_col, p.col)
                   ELSE format('NEW.%I IS DISTINCT FROM %s', p.new_col, flakeid.convert_value(format('NEW.%I', p.col), p.typ, p.new_type)) END, ' OR ') END
     INTO body, holds FROM unnest(places) AS p WHERE p.replaced AND p.rel = tab;
@@ -487,8 +487,8 @@ BEGIN
                       ELSE format('t.%I IS NULL AND t.%I IS NOT NULL', p.new_col, p.col) END, ' OR ' ORDER BY p.att) AS missing INTO u
     FROM unnest(places) AS p
          CROSS JOIN LATERAL (SELECT format(CASE WHEN NOT memory ? 'finds' THEN replace(flakeid.convert_value(format('t.%I', p.col), p.typ, p.new_type), '%', '%%')
-                 ELSE CASE WHEN kept IS NOT NULL THEN 'CASE WHEN t.%1$I <= %5$s THEN t.%1$I ELSE ' ELSE '' END || 'coalesce((SELECT m.%3$I FROM %2$s AS m WHERE m.%4$I = t.%1$I), %6$s(t.%1$I))' || CASE WHEN kept IS NOT NULL THEN ' END' ELSE '' END END,
-             p.col, memory ->> 'map', CASE memory ->> 'way' WHEN 'back' THEN 'old_id' ELSE 'new_id' END, CASE memory ->> 'way' WHEN 'back' THEN 'new_id' ELSE 'old_id' END, kept, memory ->> 'finds') AS value) AS x
+                 ELSE CASE WHEN kept IS NOT NULL THEN 'CASE WHEN t.%1$I <= %5$s THEN t.%1$I ELSE ' ELSE '' END || 'coalesce((SELECT m.%3$I FROM %2$s AS m WHERE m.%4$I = t.%1$I), %6$s(t.%1$I::%7$s))' || CASE WHEN kept IS NOT NULL THEN ' END' ELSE '' END END,
+             p.col, memory ->> 'map', CASE memory ->> 'way' WHEN 'back' THEN 'old_id' ELSE 'new_id' END, CASE memory ->> 'way' WHEN 'back' THEN 'new_id' ELSE 'old_id' END, kept, memory ->> 'finds', memory ->> 'from') AS value) AS x
          CROSS JOIN LATERAL (SELECT CASE WHEN p.condition IS NULL THEN x.value ELSE format('CASE WHEN (%s) THEN %s ELSE t.%I END', p.condition, x.value, p.col) END AS whole) AS v
          JOIN LATERAL (SELECT t.rel FROM flakeid.convert_trees(ARRAY[p]::flakeid.convert_place[]) AS t WHERE t.leaf) AS t ON true
     WHERE p.replaced GROUP BY t.rel ORDER BY min(p.depth), t.rel OFFSET unit LIMIT 1;
