@@ -282,6 +282,16 @@ SELECT count(*) FROM many JOIN few ON id = few_id WHERE id > 1000;
 CALL flakeid.convert_undo('few');
 SELECT * FROM many JOIN few ON id = few_id;
 DROP TABLE few, many;
+-- or fewer
+CREATE TABLE many (id bigserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
+CREATE TABLE few (many_id int REFERENCES many);
+INSERT INTO many DEFAULT VALUES;
+INSERT INTO few SELECT id FROM many;
+CALL flakeid.convert('many', created_at => 'at');
+SELECT count(*) FROM few JOIN many ON id = many_id WHERE id > 1000;
+CALL flakeid.convert_undo('many');
+SELECT * FROM few JOIN many ON id = many_id;
+DROP TABLE many, few;
 
 -- Columns that follow without a constraint, one of them under a condition
 CREATE TABLE issues (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');

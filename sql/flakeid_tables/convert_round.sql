@@ -228,7 +228,7 @@ BEGIN
                      SELECT pg_get_indexdef(n.indexrelid, k, false) AS expression, true AS runs, NULL AS old FROM pg_index AS n, generate_series(1, n.indnatts) AS k
                      WHERE d.class = 'pg_class'::regclass AND n.indexrelid = d.obj AND n.indkey[k - 1] = 0
                      UNION ALL SELECT pg_get_expr(n.indpred, n.indrelid), true, NULL FROM pg_index AS n WHERE d.class = 'pg_class'::regclass AND n.indexrelid = d.obj
-                     UNION ALL SELECT pg_get_expr(k.conbin, k.conrelid), true, NULL FROM pg_constraint AS k WHERE d.class = 'pg_constraint'::regclass AND k.oid = d.obj
+                     UNION ALL SELECT pg_get_expr(k.conbin, k.conrelid), true, NULL FROM pg_constraint AS k WHERE d.class = 'pg_constraint'::regclass AND k.oid = d.obj AND NOT starts_with(k.conname, 'flakeid_full')
                      UNION ALL SELECT unnest(pg_get_statisticsobjdef_expressions(s.oid)), true, NULL FROM pg_statistic_ext AS s WHERE d.class = 'pg_statistic_ext'::regclass AND s.oid = d.obj
                      UNION ALL SELECT unnest(ARRAY[pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)]), false, NULL
                                FROM pg_policy AS p WHERE d.class = 'pg_policy'::regclass AND p.oid = d.obj AND p.polrelid = d.rel
