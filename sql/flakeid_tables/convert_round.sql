@@ -5,14 +5,16 @@
 -- What holds a column by its number keeps it from changing: it goes, and comes again. The text that the server prints for it then has
 -- casts that the first one had not, so the first one is kept, with a hash of what took its place; an undo puts it back where the hash fits.
 
--- What depends on columns, found by an index, however large the catalog is.
+-- What depends on columns but a conversion's own triggers and constraints, found by an index, however large the catalog is.
 CREATE FUNCTION flakeid.convert_held(rels oid[], atts int2[], OUT rel oid, OUT att int2, OUT class oid, OUT obj oid) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 20 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN QUERY
         SELECT DISTINCT c.rel, c.att, d.classid, d.objid
         FROM unnest(rels, atts) AS c (rel, att)
-             CROSS JOIN LATERAL (SELECT x.classid, x.objid FROM pg_depend AS x WHERE x.refclassid = 'pg_class'::regclass AND x.refobjid = c.rel AND x.refobjsubid = c.att OFFSET 0) AS d;
+             CROSS JOIN LATERAL (SELECT x.classid, x.objid FROM pg_depend AS x WHERE x.refclassid = 'pg_class'::regclass AND x.refobjid = c.rel AND x.refobjsubid = c.att OFFSET 0) AS d
+        WHERE NOT EXISTS (SELECT FROM pg_constraint AS k WHERE d.classid = 'pg_constraint'::regclass AND k.oid = d.objid AND starts_with(k.conname, 'flakeid_full'))
+          AND NOT EXISTS (SELECT FROM pg_trigger AS t WHERE d.classid = 'pg_trigger'::regclass AND t.oid = d.objid AND starts_with(t.tgname, 'zzzz_flakeid_'));
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_held(oid[], int2[]) IS 'internal: what depends on columns';
@@ -125,7 +127,7 @@ BEGIN
         UNION ALL
         SELECT 390, h.classid, t.oid, format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), s.s[1], s.s[2:], NULL
         FROM held h JOIN pg_trigger AS t ON h.classid = 'pg_trigger'::regclass AND t.oid = h.objid, LATERAL (SELECT flakeid.trigger_statements(t.oid)) AS s (s)
-        WHERE NOT t.tgisinternal AND t.tgparentid = 0 AND NOT starts_with(t.tgname, 'zzzz_flakeid_')
+        WHERE NOT t.tgisinternal AND t.tgparentid = 0
         UNION ALL
         -- Foreign keys of replaced columns, from either side; checks and statistics of any
         SELECT CASE k.contype WHEN 'f' THEN 300 ELSE 290 END, 'pg_constraint'::regclass, k.oid, format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
@@ -133,7 +135,7 @@ BEGIN
                flakeid.comment_statements(obj_description(k.oid, 'pg_constraint'), format('CONSTRAINT %I ON %s', k.conname, k.conrelid::regclass)),
                CASE WHEN l.later THEN format('ALTER TABLE %s VALIDATE CONSTRAINT %I', k.conrelid::regclass, k.conname) END
         FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.conrelid, LATERAL (SELECT k.convalidated AND (k.contype = 'c' OR r.relkind = 'r') AS later) AS l
-        WHERE k.conparentid = 0 AND k.coninhcount = 0 AND NOT starts_with(k.conname, 'flakeid_full')
+        WHERE k.conparentid = 0 AND k.coninhcount = 0
           AND (k.contype = 'c' AND k.oid IN (SELECT h.objid FROM held h WHERE h.classid = 'pg_constraint'::regclass)
                OR k.contype = 'f' AND EXISTS (SELECT FROM c x WHERE x.replaced AND (k.conrelid = x.rel AND x.att = ANY (k.conkey) OR k.confrelid = x.rel AND x.att = ANY (k.confkey))))
         UNION ALL
@@ -228,12 +230,12 @@ BEGIN
                      SELECT pg_get_indexdef(n.indexrelid, k, false) AS expression, true AS runs, NULL AS old FROM pg_index AS n, generate_series(1, n.indnatts) AS k
                      WHERE d.class = 'pg_class'::regclass AND n.indexrelid = d.obj AND n.indkey[k - 1] = 0
                      UNION ALL SELECT pg_get_expr(n.indpred, n.indrelid), true, NULL FROM pg_index AS n WHERE d.class = 'pg_class'::regclass AND n.indexrelid = d.obj
-                     UNION ALL SELECT pg_get_expr(k.conbin, k.conrelid), true, NULL FROM pg_constraint AS k WHERE d.class = 'pg_constraint'::regclass AND k.oid = d.obj AND NOT starts_with(k.conname, 'flakeid_full')
+                     UNION ALL SELECT pg_get_expr(k.conbin, k.conrelid), true, NULL FROM pg_constraint AS k WHERE d.class = 'pg_constraint'::regclass AND k.oid = d.obj
                      UNION ALL SELECT unnest(pg_get_statisticsobjdef_expressions(s.oid)), true, NULL FROM pg_statistic_ext AS s WHERE d.class = 'pg_statistic_ext'::regclass AND s.oid = d.obj
                      UNION ALL SELECT unnest(ARRAY[pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)]), false, NULL
                                FROM pg_policy AS p WHERE d.class = 'pg_policy'::regclass AND p.oid = d.obj AND p.polrelid = d.rel
                      UNION ALL SELECT (regexp_match(pg_get_triggerdef(t.oid), ' WHEN \((.*)\) EXECUTE FUNCTION '))[1], false, 'old'
-                               FROM pg_trigger AS t WHERE d.class = 'pg_trigger'::regclass AND t.oid = d.obj AND t.tgqual IS NOT NULL AND NOT starts_with(t.tgname, 'zzzz_flakeid_')) AS y
+                               FROM pg_trigger AS t WHERE d.class = 'pg_trigger'::regclass AND t.oid = d.obj AND t.tgqual IS NOT NULL) AS y
                  WHERE y.expression IS NOT NULL) AS x
              WHERE originals -> x.key IS NULL
              ORDER BY x.what LOOP
