@@ -20,7 +20,7 @@ BEGIN
     wrong := 0;
     WHILE s < past LOOP
         e := (flakeid.period_of(s, every, zone)).ends;
-        IF e <= s OR (flakeid.period_of(s, every, zone)).starts <> s OR (flakeid.period_of(s + (e - s) / 2, every, zone)).starts <> s OR (flakeid.period_of(e - interval '1 us', every, zone)).starts <> s
+        IF e <= s OR (flakeid.period_of(s, every, zone)).starts <> s OR (flakeid.period_of(s + interval '30 min', every, zone)).starts <> s OR (flakeid.period_of(s + (e - s) / 2, every, zone)).starts <> s OR (flakeid.period_of(e - interval '1 us', every, zone)).starts <> s
             OR (flakeid.period_of(e - interval '1 us', every, zone)).ends <> e OR (s AT TIME ZONE zone)::date <= ((s - interval '1 us') AT TIME ZONE zone)::date
             OR every >= interval '1 month' AND extract(day FROM s AT TIME ZONE zone) <> 1
         THEN
@@ -38,6 +38,8 @@ SELECT zone, w.* FROM unnest(ARRAY['Europe/Berlin', 'Africa/Cairo', 'America/Hav
 SELECT zone, every, w.periods, w.wrong FROM unnest(ARRAY['Europe/Berlin', 'Africa/Cairo', 'America/Havana', 'Pacific/Apia', 'America/Santiago']) AS zone,
     (VALUES ('1 week'::interval, '2009-12-02 12:00Z'::timestamptz, '2014-01-02 12:00Z'::timestamptz), ('2 days', '2011-09-02 12:00Z', '2012-04-02 12:00Z'), ('1 month', '2009-12-02 12:00Z', '2014-01-02 12:00Z'), ('1 year', '2001-01-02 12:00Z', '2031-01-02 12:00Z')) AS v (every, first, past),
     wrong_periods(zone, every, first, past) AS w;
+-- A date that has a minute, an hour of the one before, and then the rest
+SELECT * FROM wrong_periods('America/St_Johns', '1 day', '2010-11-02 12:00Z', '2010-11-12 12:00Z');
 SELECT zone, day, flakeid.date_start(day, zone) AS first_moment, flakeid.date_start(day, zone) AT TIME ZONE zone AS says FROM (VALUES
     ('Africa/Cairo', date '2023-04-28'), ('America/Santiago', '2023-09-03'), ('America/Havana', '2023-11-05'), ('Pacific/Apia', '2011-12-30'), ('Pacific/Apia', '2011-12-31'), ('America/St_Johns', '2010-11-07')) AS v (zone, day);
 

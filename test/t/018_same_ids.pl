@@ -141,6 +141,8 @@ draw_of_other();
 change_to('first');
 is(refusal($node, 'SELECT flake_next()', database => 'other'), '', 'what was tried for a moment keeps nobody out until its numbers come');
 change_to('hundredth');
+$node->safe_psql('other', 'SET flakeid.node = 1; SELECT flakeid.repair_horizon(none_kept => true)');
+like(refusal($node, 'SELECT flake_next()', database => 'other'), $too_far, 'a repair forgets nothing of other nodes');
 is($node->safe_psql('other', 'SELECT flakeid.repair_horizon(none_kept => true)'), 't', 'whoever kept no ids says so');
 is(refusal($node, 'SELECT flake_next()', database => 'other'), '', 'and goes on');
 $node->stop;
