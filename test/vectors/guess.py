@@ -134,7 +134,7 @@ PUBLIC = [
     ("instagram", 2501040375429168306, "techconverter.me/instagram-short-code-number"),
     ("instagram", 2715604631366879010, "askmeplz.com: MediaId of CWvxAY7B0ci"),
     ("mastodon", 103270115826048975, "docs.joinmastodon.org/entities/Status"),
-    ("tsid", 38352658567418872, "github.com/vladmihalcea/hypersistence-tsid README"),
+    ("tsid", 38352658567418872, "README of hypersistence TSID"),
     ("pgedge", 136169504773242881, "docs.pgedge.com/snowflake/snowflake_functions"),
     ("cockroachdb", 148656994422095873, "cockroachlabs.com/docs/v1.1/serial"),
     ("cockroachdb", 148656994422161409, "cockroachlabs.com/docs/v1.1/serial"),
