@@ -149,6 +149,42 @@ CREATE RULE away AS ON DELETE TO through DO INSTEAD DELETE FROM ruled WHERE id =
 CALL flakeid.convert('parted', 'id');
 CALL flakeid.convert('ruled');
 DROP TABLE parted, ruled CASCADE;
+-- Indexes of partitions have names, comments and roles of their own
+CREATE TABLE visits (id bigserial, at int, n int, CONSTRAINT visit PRIMARY KEY (id, at), up bigint, up_at int, FOREIGN KEY (up, up_at) REFERENCES visits) PARTITION BY LIST (at);
+CREATE TABLE numbers (id serial, at int, n int, CONSTRAINT number PRIMARY KEY (id, at)) PARTITION BY LIST (at);
+CREATE TABLE visits_1 PARTITION OF visits FOR VALUES IN (1, 2) PARTITION BY LIST (at);
+CREATE TABLE visits_11 PARTITION OF visits_1 FOR VALUES IN (1);
+CREATE TABLE visits_2 PARTITION OF visits DEFAULT;
+CREATE TABLE numbers_1 PARTITION OF numbers FOR VALUES IN (1, 2) PARTITION BY LIST (at);
+CREATE TABLE numbers_11 PARTITION OF numbers_1 FOR VALUES IN (1);
+CREATE INDEX by_n ON visits (n) INCLUDE (id);
+CREATE INDEX again ON visits (n) INCLUDE (id);
+CREATE INDEX by_id ON numbers (id);
+CREATE INDEX also_by_id ON numbers (id);
+COMMENT ON INDEX by_n IS 'of all';
+COMMENT ON INDEX by_id IS 'of all';
+COMMENT ON CONSTRAINT visit ON visits IS 'of all';
+ALTER INDEX visits_2_n_id_idx RENAME TO other;
+ALTER INDEX visits_2_n_id_idx1 RENAME TO visits_2_n_id_idx; -- the name that the other one had
+ALTER INDEX visits_1_pkey RENAME TO "Some";
+ALTER INDEX numbers_1_id_idx RENAME TO "Middle";
+ALTER INDEX numbers_1_pkey RENAME TO some_numbers;
+COMMENT ON INDEX other IS 'of the others';
+COMMENT ON INDEX "Middle" IS 'of some';
+COMMENT ON CONSTRAINT visits_2_pkey ON visits_2 IS 'key of the others';
+ALTER TABLE visits_2 CLUSTER ON other;
+ALTER TABLE visits_11 REPLICA IDENTITY USING INDEX visits_11_pkey;
+INSERT INTO visits (at, n) SELECT n, n FROM generate_series(1, 9) n WHERE n <> 2;
+INSERT INTO numbers (at, n) VALUES (1, 1);
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+CALL flakeid.convert('visits', 'id');
+CALL flakeid.convert('numbers', 'id');
+SELECT * FROM changed WHERE line ~ '^(relation|constraint) ' AND line !~ ' flakeid_';
+CALL flakeid.convert_undo('visits', 'id');
+CALL flakeid.convert_undo('numbers', 'id');
+SELECT * FROM changed;
+DROP TABLE visits, numbers;
 -- serial, a new column beside it; each kind of thing that the old one was in
 CREATE TABLE products (id serial PRIMARY KEY, parent_id int REFERENCES products, sku text, CONSTRAINT positive CHECK (id > 0), CONSTRAINT "By sku" UNIQUE (sku, id));
 CREATE INDEX heads ON products (parent_id DESC) INCLUDE (id) WHERE parent_id IS NOT NULL;
@@ -486,6 +522,20 @@ CALL flakeid.convert('goods');
 DROP FUNCTION ids;
 CALL flakeid.convert('goods');
 SELECT count(*) FROM goods JOIN wares ON goods_id = goods.id;
+-- a function of its own that is gone: its error is told at once, and the conversion goes on once it is there again
+CREATE FUNCTION named(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN $1; END $$;
+CREATE TABLE kinds (id serial PRIMARY KEY, name text CHECK (named(name) <> ''));
+INSERT INTO kinds (name) VALUES ('one');
+SELECT pg_temp.steps('kinds', 1) ? 'begun' AS begun;
+CREATE OR REPLACE FUNCTION named(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN regress_shop.other($1); END $$;
+\set VERBOSITY sqlstate
+CALL flakeid.convert('kinds');
+\set VERBOSITY default
+CREATE FUNCTION other(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CALL flakeid.convert('kinds');
+SELECT id, name FROM kinds;
+DROP TABLE kinds;
+DROP FUNCTION named, other;
 -- no table any more
 CALL flakeid.convert_undo('goods');
 SELECT pg_temp.steps('goods', 2) AS state, 'goods'::regclass::oid AS gone \gset

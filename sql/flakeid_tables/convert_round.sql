@@ -92,6 +92,49 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_index_more(oid) IS 'internal: statements that give an index its statistics target, comment and roles';
 
+-- The server gives the indexes that it makes for partitions names of its choice, and the parent's comment. Each is known by its table and by
+-- the index that it is a part of.
+CREATE FUNCTION flakeid.convert_parts(places flakeid.convert_place[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT jsonb_agg(flakeid.convert_present(jsonb_build_object('part_of', pg_partition_root(x.oid)::regclass::text, 'table', x.rel::regclass::text, 'name', x.relname,
+                       'comment', obj_description(x.oid, 'pg_class'), 'about', (SELECT obj_description(c.oid, 'pg_constraint') FROM pg_constraint AS c WHERE c.conindid = x.oid AND c.conrelid = x.rel AND c.contype IN ('p', 'u')),
+                       'more', ARRAY(SELECT flakeid.convert_index_more(x.oid)))) ORDER BY x.oid)
+        FROM (SELECT DISTINCT k.oid, k.relname, t.rel
+              FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
+                   JOIN pg_index AS i ON i.indrelid = t.rel AND t.att = ANY (i.indkey) JOIN pg_class AS k ON k.oid = i.indexrelid AND k.relispartition) AS x);
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_parts(flakeid.convert_place[]) IS 'internal: what indexes of partitions have of their own';
+
+CREATE FUNCTION flakeid.convert_put_back(parts jsonb) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    x record;
+BEGIN
+    FOR later IN 0 .. 1 LOOP -- one may have the name that another one is to have
+        FOR x IN SELECT i.indexrelid AS idx, k.relname, i.indrelid::regclass AS tab, c.oid AS con, p.*
+                 FROM jsonb_to_recordset(parts) AS p (part_of text, "table" text, name name, comment text, about text, more text[])
+                      JOIN pg_index AS i ON i.indrelid = to_regclass(p."table") AND pg_partition_root(i.indexrelid) = to_regclass(p.part_of)
+                      JOIN pg_class AS k ON k.oid = i.indexrelid
+                      LEFT JOIN pg_constraint AS c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid AND c.contype IN ('p', 'u') LOOP
+            IF x.relname <> x.name THEN
+                EXECUTE format('ALTER INDEX %s RENAME TO %I', x.idx::regclass, CASE later WHEN 0 THEN flakeid.convert_name('part', x.name) ELSE x.name END);
+            END IF;
+            CONTINUE WHEN later = 0;
+            IF obj_description(x.idx, 'pg_class') IS DISTINCT FROM x.comment THEN
+                EXECUTE format('COMMENT ON INDEX %s IS %L', x.idx::regclass, x.comment);
+            END IF;
+            IF obj_description(x.con, 'pg_constraint') IS DISTINCT FROM x.about THEN
+                EXECUTE format('COMMENT ON CONSTRAINT %I ON %s IS %L', x.name, x.tab, x.about);
+            END IF;
+            PERFORM flakeid.convert_run(x.more);
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_put_back(jsonb) IS 'internal: gives indexes of partitions what they had';
+
 CREATE FUNCTION flakeid.convert_index_text(idx oid) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN s.spcname IS NULL THEN pg_get_indexdef(idx)

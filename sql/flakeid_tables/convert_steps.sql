@@ -101,6 +101,7 @@ DECLARE
     c record;
     r record;
     identity text;
+    parts jsonb;
     statement text;
 BEGIN
     statements := ARRAY[flakeid.convert_locks(ARRAY(SELECT DISTINCT p.rel FROM unnest(places) AS p WHERE p.replaced OR p.retyped OR p.rel = root))];
@@ -214,7 +215,8 @@ BEGIN
     ELSIF was ? 'default' THEN
         statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', root::regclass, key.col, was ->> 'default');
     END IF;
-    statements := statements || keys || around;
+    parts := flakeid.convert_parts(places);
+    statements := statements || keys || CASE WHEN parts IS NOT NULL THEN ARRAY[format('SELECT flakeid.convert_put_back(%L)', parts)] ELSE '{}' END || around;
     -- Whether ids were made since is looked up under the lock.
     IF way = 'undo' THEN
         identity := coalesce(was #>> '{identity,name}', (regexp_match(was ->> 'default', '^nextval\((''.*'')::regclass\)$'))[1]);
