@@ -329,6 +329,34 @@ CALL flakeid.convert_undo('many');
 SELECT * FROM few JOIN many ON id = many_id;
 DROP TABLE many, few;
 
+-- Defaults that make no keys, or name what they need without its schema
+CREATE TABLE zeros (n text, id int DEFAULT 0, PRIMARY KEY (n, id));
+CREATE FUNCTION number() RETURNS int LANGUAGE sql VOLATILE AS $$ SELECT count(*)::int FROM zeros $$;
+CREATE TABLE named (id int PRIMARY KEY DEFAULT "Regress Shop".number());
+CALL flakeid.convert('zeros', 'id');
+CALL flakeid.convert('named');
+DROP TABLE zeros, named;
+DROP FUNCTION number;
+CREATE SEQUENCE old_style CYCLE MAXVALUE 4;
+CREATE TABLE named (id int PRIMARY KEY DEFAULT nextval('old_style'::text::regclass), n int);
+CREATE TABLE wide (id bigint PRIMARY KEY DEFAULT nextval('"Regress Shop".old_style'::text::regclass));
+INSERT INTO named (n) VALUES (1), (2);
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+CALL flakeid.convert('named');
+CALL flakeid.convert('wide');
+INSERT INTO named (n) VALUES (3), (4), (5);
+CALL flakeid.convert_undo('wide');
+CALL flakeid.convert_undo('named');
+DELETE FROM named WHERE n = 5;
+CALL flakeid.convert_undo('named');
+SELECT * FROM changed;
+SELECT * FROM named;
+ALTER SEQUENCE old_style MAXVALUE 2000000000;
+INSERT INTO named (n) VALUES (6) RETURNING id;
+DROP TABLE named, wide;
+DROP SEQUENCE old_style;
+
 -- Columns that follow without a constraint, one of them under a condition
 CREATE TABLE issues (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
 CREATE TABLE journals (issue_id int, n int);

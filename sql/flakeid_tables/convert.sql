@@ -60,7 +60,7 @@ BEGIN
             'map', coalesce(CASE WHEN undo THEN was ->> 'map' END, format('%s.%I', a.nsp::regnamespace, flakeid.free_name(a.nsp, format('%s_%s', a.relname, a.attname), '_map'))),
             'fresh', CASE WHEN way = 'made' THEN flakeid.convert_home() || '.flake_next()'
                           WHEN was ? 'identity' THEN format('pg_catalog.nextval(%L)', format('%s.%I', a.nsp::regnamespace, flakeid.convert_name('new', 'seq')))
-                          ELSE coalesce(was ->> 'default', CASE was ->> 'from' WHEN 'uuid' THEN 'pg_catalog.gen_random_uuid()' ELSE 'wanted' END) END,
+                          ELSE coalesce(was ->> 'fresh', CASE was ->> 'from' WHEN 'uuid' THEN 'pg_catalog.gen_random_uuid()' ELSE 'wanted' END) END,
             'sequence', CASE WHEN way = 'back' AND was ? 'identity' THEN format('%s.%I', a.nsp::regnamespace, flakeid.convert_name('new', 'seq')) END);
     END IF;
     RETURN flakeid.convert_present(memory);

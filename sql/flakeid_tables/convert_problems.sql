@@ -120,14 +120,32 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_row_types(oid[]) IS 'internal: columns that hold rows of tables';
 
+-- A default makes keys if it can give another value each time. It is evaluated without a search_path: a sequence that it names as a text,
+-- as nextval() of old versions did, is that of the table's schema.
+CREATE FUNCTION flakeid.convert_fresh(rel oid, att int2) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    def text := flakeid.convert_default(rel, att);
+    named text[] := parse_ident(replace((regexp_match(def, '^nextval\(\(''((?:[^'']|'''')+)''::text\)::regclass\)$'))[1], '''''', ''''));
+    seq regclass;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_attrdef AS d CROSS JOIN LATERAL regexp_matches(d.adbin::text, ':(?:op)?funcid (\d+)', 'g') AS f (m) JOIN pg_proc AS p ON p.oid = f.m[1]::oid
+                   WHERE d.adrelid = rel AND d.adnum = att AND p.provolatile = 'v') THEN
+        RETURN NULL;
+    END IF;
+    seq := (SELECT to_regclass(format('%I.%I', CASE WHEN cardinality(named) = 1 THEN n.nspname ELSE named[1] END, named[cardinality(named)]))
+            FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = rel AND cardinality(named) <= 2);
+    RETURN CASE WHEN seq IS NULL THEN def ELSE format('nextval(%L::regclass)', seq) END;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_fresh(oid, int2) IS 'internal: an expression that makes values of a column as its default does';
+
 -- What makes keys of a column beside others: the sequence of a default that is nextval() and nothing else, or of an identity.
 CREATE FUNCTION flakeid.convert_source(rel oid, att int2) RETURNS oid
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN (SELECT CASE WHEN a.attidentity <> '' THEN flakeid.convert_sequence(rel, att)
-                    ELSE (SELECT d.refobjid FROM pg_attrdef AS x JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = x.oid AND d.refclassid = 'pg_class'::regclass
-                               JOIN pg_class AS s ON s.oid = d.refobjid AND s.relkind = 'S'
-                          WHERE x.adrelid = rel AND x.adnum = att AND pg_get_expr(x.adbin, x.adrelid) ~ '^nextval\(''.*''::regclass\)$' LIMIT 1) END
+                        ELSE to_regclass(replace((regexp_match(flakeid.convert_fresh(rel, att), '^nextval\(''((?:[^'']|'''')+)''::regclass\)$'))[1], '''''', '''')) END
         FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum = att);
 END
 $$;
@@ -145,6 +163,7 @@ DECLARE
     key flakeid.convert_place := places[1];
     target text := memory ->> 'type';
     key_source oid := flakeid.convert_source(root, root_att);
+    fresh text := flakeid.convert_fresh(root, root_att);
     rels oid[];
     replaced oid[];
     changed oid[];
@@ -229,9 +248,20 @@ BEGIN
               FROM pg_attribute AS a JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = key_source AND d.deptype = 'n'
               WHERE forth AND a.attrelid = root AND a.attnum = root_att AND a.attidentity <> '') AS x ORDER BY x.what COLLATE "C";
     RETURN QUERY SELECT format('Nothing makes values of column %I, so rows that come afterwards could not get one of type %s in an undo.', key.col, key.typ),
-               'Give it a default, or change its type to bigint by ALTER TABLE first.'
+               'Give it a default that does, or change its type to bigint by ALTER TABLE first.'
         WHERE forth AND key.replaced AND key.typ IN ('int2'::regtype, 'int4'::regtype)
-          AND key_source IS NULL AND NOT flakeid.convert_is_made(root, root_att) AND flakeid.convert_default(root, root_att) IS NULL;
+          AND key_source IS NULL AND NOT flakeid.convert_is_made(root, root_att) AND fresh IS NULL;
+    IF forth AND key.replaced AND key_source IS NULL AND fresh IS NOT NULL AND NOT memory ? 'casts' THEN
+        BEGIN
+            EXECUTE 'SELECT ' || fresh;
+            RAISE EXCEPTION USING ERRCODE = 'FL000'; -- what it has written is gone
+        EXCEPTION WHEN SQLSTATE 'FL000' THEN NULL;
+                  WHEN OTHERS THEN
+            problem := format('The default of column %I cannot be evaluated without a search_path: %s.', key.col, SQLERRM);
+            hint := 'Write names with their schema.';
+            RETURN NEXT;
+        END;
+    END IF;
 
     -- What cannot follow a change of type, or a new column
     RETURN QUERY
@@ -361,7 +391,7 @@ BEGIN
         -- Whether the old column can be had again
         RETURN QUERY SELECT 'The table of old and new ids is gone.', NULL WHERE memory #>> '{was,map}' IS NOT NULL AND to_regclass(memory #>> '{was,map}') IS NULL;
         RETURN QUERY SELECT format('The default that the column had cannot be set: %s.', f), NULL
-            FROM flakeid.convert_fails('EXPLAIN SELECT ' || coalesce(memory #>> '{was,default}', '')) AS f WHERE f IS NOT NULL;
+            FROM flakeid.convert_fails('EXPLAIN SELECT ' || concat_ws(', ', memory #>> '{was,default}', memory #>> '{was,fresh}')) AS f WHERE f IS NOT NULL;
         RETURN QUERY SELECT format('Relation %s has the name of the sequence that the column had.', q), NULL
             FROM to_regclass(memory #>> '{was,identity,name}') AS q WHERE q IS NOT NULL AND NOT started;
         RETURN;

@@ -48,7 +48,9 @@ DECLARE
     q pg_sequence := (SELECT x FROM pg_sequence AS x WHERE x.seqrelid = seq);
 BEGIN
     IF reached > kept OR kept IS NULL AND reached IS NOT NULL THEN
-        IF reached < q.seqmax AND q.seqincrement > 0 AND (SELECT count(*) FROM pg_depend AS d WHERE d.classid = 'pg_attrdef'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = seq) <= 1 THEN
+        IF reached < q.seqmax AND q.seqincrement > 0 AND (SELECT count(*) FROM pg_attrdef AS f
+            WHERE EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = seq)
+               OR pg_get_expr(f.adbin, f.adrelid) LIKE 'nextval((%' AND flakeid.convert_source(f.adrelid, f.adnum) = seq) <= 1 THEN
             PERFORM setval(seq, reached);
         ELSE
             RAISE NOTICE '%: sequence % goes on where it was, below the ids that carry a time', rel, seq;
@@ -79,6 +81,7 @@ BEGIN
         'kept', CASE WHEN memory ->> 'way' = 'kept' THEN coalesce(flakeid.convert_highest(root, key.col), 0) END,
         'map', memory ->> 'map', 'node', memory -> 'node', 'also', memory -> 'also',
         'default', flakeid.convert_default(root, root_att),
+        'fresh', flakeid.convert_fresh(root, root_att),
         'identity', flakeid.convert_identity(root, root_att),
         'columns', (SELECT jsonb_agg(jsonb_build_object('table', p.rel::regclass::text, 'column', p.col,
                               'type', (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute AS a WHERE a.attrelid = p.rel AND a.attnum = p.att))) FROM unnest(places) AS p))));
@@ -219,7 +222,7 @@ BEGIN
     statements := statements || keys || CASE WHEN parts IS NOT NULL THEN ARRAY[format('SELECT flakeid.convert_put_back(%L)', parts)] ELSE '{}' END || around;
     -- Whether ids were made since is looked up under the lock.
     IF way = 'undo' THEN
-        identity := coalesce(was #>> '{identity,name}', (regexp_match(was ->> 'default', '^nextval\((''.*'')::regclass\)$'))[1]);
+        identity := coalesce(was #>> '{identity,name}', (regexp_match(was ->> 'fresh', '^nextval\((''(?:[^'']|'''')+'')::regclass\)$'))[1]);
         IF identity IS NOT NULL THEN
             statements := statements || format('SELECT flakeid.convert_lift(%s, %L, %L, %s)', CASE WHEN was ? 'identity' THEN quote_literal(identity) ELSE identity END, root::regclass, key.col, coalesce(was ->> 'kept', 'NULL'));
         END IF;
@@ -270,6 +273,7 @@ BEGIN
 DECLARE
     other %1$s;
     fresh %1$s;
+    first %1$s;
 BEGIN%2$s
     WHILE wanted IS NOT NULL LOOP
         SELECT m.%3$s INTO other FROM %4$s AS m WHERE m.%5$s = wanted;
@@ -284,9 +288,14 @@ $f$, key.new_type, CASE WHEN way = 'back' AND was ? 'kept' THEN format('
         RETURN wanted;
     END IF;', was ->> 'kept') END,
             CASE way WHEN 'back' THEN 'old_id' ELSE 'new_id' END, map, CASE way WHEN 'back' THEN 'new_id' ELSE 'old_id' END, memory ->> 'fresh',
+            CASE WHEN way = 'back' THEN format('
+        IF fresh = first THEN
+            RAISE sequence_generator_limit_exceeded USING MESSAGE = %L;
+        END IF;
+        first := coalesce(first, fresh);', format('no value is left for column %I of table %s', key.col, root::regclass)) END
             -- Somebody may have taken numbers that the sequence had not reached.
-            CASE WHEN way = 'back' AND was ? 'kept' THEN format('
-        CONTINUE WHEN EXISTS (SELECT FROM %s AS t WHERE t.%I = fresh);', root::regclass, key.col) END))
+            || CASE WHEN way = 'back' AND was ? 'kept' THEN format('
+        CONTINUE WHEN EXISTS (SELECT FROM %s AS t WHERE t.%I = fresh);', root::regclass, key.col) ELSE '' END))
             || format('REVOKE ALL ON FUNCTION %s(%s) FROM PUBLIC', memory ->> 'finds', memory ->> 'from');
     END IF;
     statements := statements || flakeid.convert_trigger(root, places, memory, root, memory, false);
