@@ -75,6 +75,8 @@ f(1, 'index_hash', 'CREATE INDEX <x> ON <t> USING hash (<k>)')
 f(1, 'index_gin', 'CREATE INDEX <x> ON <t> USING gin ((ARRAY[<k>]))')
 f(1, 'index_opclass', 'CREATE INDEX <x> ON <t> (<k> int4_ops, qty)')
 f(1, 'index_cluster', 'CREATE INDEX <x> ON <t> (<k> DESC, qty)', 'ALTER TABLE <t> CLUSTER ON <x>')
+f(1, 'index_of_part', 'CREATE INDEX <x> ON <t> (qty, <k>)', "COMMENT ON INDEX <s>.<x> IS 'whole'", """DO $d$ DECLARE r record; BEGIN FOR r IN SELECT x.indexrelid::regclass AS i, row_number() OVER (ORDER BY x.indexrelid) AS n FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+    WHERE c.relispartition AND pg_partition_root(x.indexrelid) = '<s>.<x>'::regclass LOOP EXECUTE format('COMMENT ON INDEX %s IS %L', r.i, 'part'); EXECUTE format('ALTER INDEX %s RENAME TO %I', r.i, 'own_<i>_' || r.n); END LOOP; END $d$""")
 f(1, 'unique_constraint', 'ALTER TABLE <t> ADD CONSTRAINT <x> UNIQUE (<k>, nat) DEFERRABLE INITIALLY DEFERRED')
 f(1, 'exclusion', 'ALTER TABLE <t> ADD CONSTRAINT <x> EXCLUDE USING btree (<k> WITH =, nat WITH =)')
 f(1, 'exclusion_expression', 'ALTER TABLE <t> ADD CONSTRAINT <x> EXCLUDE USING btree ((<k> + 0) WITH =, nat WITH =)')
@@ -126,7 +128,7 @@ KEYS = [  # weight, name, type, how the column is made, whether an INSERT must n
     (4, 'uuid', 'uuid', 'uuid DEFAULT gen_random_uuid()', 0), (1, 'uuid_plain', 'uuid', 'uuid', 1), (1, 'uuid_function', 'uuid', 'uuid DEFAULT <s>.my_uuid()', 0),
     (1, 'domain', '<s>.key_int', '<s>.key_int DEFAULT nextval(\'<s>.free_seq\')', 0), (2, 'text', 'text', 'text', 1), (1, 'varchar', 'varchar(20)', 'varchar(20)', 1), (2, 'numeric', 'numeric(20)', "numeric(20) DEFAULT nextval('<s>.free_seq')", 0), (1, 'oid', 'oid', 'oid', 1)]
 # What is refused, or should be: only every fourth schema has any of it, so that it hides little of the rest.
-REFUSED = set('''domain oid inherits inherited typed other_owner not_valid heir matview generated rule rule_elsewhere function_atomic exclusion check_not_valid
+REFUSED = set('''domain oid inherits inherited typed other_owner not_valid heir matview generated rule rule_elsewhere function_atomic check_not_valid
     view_other_owner trigger_always publication publication_columns publication_filter publication_schema publication_all inherited_child'''.split())
 SHAPES = [(20, 'plain'), (4, 'composite'), (2, 'unique_only'), (2, 'list'), (2, 'hash'), (2, 'range'), (2, 'range_created'), (1, 'inherits'), (1, 'inherited'), (1, 'typed'), (1, 'unlogged'), (1, 'temp_index_names')]
 EDGES = {'smallint': ('-32768', '0', '-1', '32767'), 'integer': ('-2147483648', '0', '-7', '2147483647'), 'bigint': ('-9223372036854775808', '0', '-7', '1099511627776')}

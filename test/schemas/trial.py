@@ -23,6 +23,9 @@ def said(e):
     if d is None or d.message_primary is None: return str(e).strip()
     return ' | '.join(x for x in (d.sqlstate, d.message_primary, d.message_detail, d.message_hint and 'HINT ' + d.message_hint) if x)
 
+def where(e):
+    return said(e) + ''.join(' | ' + x for x in (e.diag.context or '').split('\n')[-1:])
+
 def prepare():
     c = connect(SUPER, 'postgres')
     for role in (OWNER, APP, OTHER):
@@ -163,7 +166,7 @@ class Trial:
             except psycopg2.Error as e:
                 rows(c, 'ROLLBACK')
                 if self.is_checked(e): return do(sql)
-                errors.append('%s %s: %s%s' % (sql.split()[0], 'table' if s.t in sql[:len(s.t) + 13] else 'child', said(e), ''.join(' | ' + x for x in (e.diag.context or '').split('\n')[-1:])))
+                errors.append('%s %s: %s' % (sql.split()[0], 'table' if s.t in sql[:len(s.t) + 13] else 'child', where(e)))
         got = do("INSERT INTO %s (%snat) VALUES (%s'%s') RETURNING %s IS NOT NULL" % (s.t, s.k + ', ' if named else '', value + ', ' if named else '', nat, s.k))
         if got is not None and got != [(True,)]: errors.append('INSERT: no id')
         do("UPDATE %s SET qty = qty + 1 WHERE nat = 'n2'" % s.t)
@@ -336,7 +339,7 @@ class Trial:
                     told.append(nat)
                 except psycopg2.Error as e:
                     if self.is_checked(e): continue
-                    if not self.writes0: self.fail('beside writes', said(e))
+                    if not self.writes0: self.fail('beside writes', where(e))
                     return
         def run():
             try: rows(victim, call)
