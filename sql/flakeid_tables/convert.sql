@@ -52,7 +52,9 @@ BEGIN
                 WHEN a.typ = 'uuid'::regtype OR created_at IS NOT NULL THEN 'made' ELSE 'kept' END;
     memory := jsonb_build_object('table', root::regclass::text, 'oid', root::int8, 'column', a.attname, 'from', a.typ::text, 'way', way,
         'type', CASE way WHEN 'undo' THEN 'bigint' WHEN 'back' THEN was ->> 'from' ELSE flakeid.convert_type(asked)::text END,
-        'also', coalesce(CASE WHEN undo THEN was -> 'also' END, also), 'created_at', created_at, 'wanted', node, 'was', CASE WHEN undo THEN was END);
+        'also', coalesce(CASE WHEN undo THEN was -> 'also' END, also), 'created_at', created_at, 'wanted', node,
+        -- What fits the old type stays, and so does what refers to no row.
+        'was', CASE WHEN undo THEN was || CASE WHEN was ? 'kept' AND was ->> 'from' IN ('smallint', 'integer') THEN jsonb_build_object('kept', CASE was ->> 'from' WHEN 'smallint' THEN 32767 ELSE 2147483647 END) ELSE '{}' END END);
     IF flakeid.convert_is_cast(CASE WHEN undo THEN to_regtype(was ->> 'from') ELSE a.typ END) AND way <> 'made' THEN
         memory := memory || '{"casts": true}';
     ELSIF way IN ('made', 'back') THEN

@@ -208,9 +208,12 @@ BEGIN
         UNION ALL
         SELECT y.* FROM (SELECT format('Table %s has a %s of the name %I, which the conversion needs.', x.rel::regclass, x.kind, x.name) AS problem, NULL
         FROM (SELECT a.attrelid AS rel, 'column' AS kind, a.attname AS name FROM pg_attribute AS a WHERE a.attrelid = ANY (replaced) AND NOT a.attisdropped
-              UNION ALL SELECT i.indrelid, 'index', k.relname FROM pg_index AS i JOIN pg_class AS k ON k.oid = i.indexrelid WHERE i.indrelid = ANY (replaced)
               UNION ALL SELECT t.tgrelid, 'trigger', t.tgname FROM pg_trigger AS t WHERE t.tgrelid = ANY (replaced)) AS x
-        WHERE NOT started AND (starts_with(x.name, 'flakeid_new_') OR starts_with(x.name, 'zzzz_flakeid_')) ORDER BY x.rel, x.kind, x.name COLLATE "C") AS y;
+        WHERE NOT started AND (starts_with(x.name, 'flakeid_new_') OR starts_with(x.name, 'zzzz_flakeid_')) ORDER BY x.rel, x.kind, x.name COLLATE "C") AS y
+        UNION ALL
+        SELECT format('Relation %s has the name that the conversion needs for an index.', k.oid::regclass), NULL
+        FROM flakeid.convert_indexes(places) AS i JOIN pg_class AS k ON k.relnamespace = i.nsp AND k.relname = flakeid.convert_name('new', i.name)
+        WHERE NOT started AND i.leaf;
     IF FOUND THEN
         RETURN;
     END IF;
@@ -337,20 +340,13 @@ BEGIN
                    JOIN pg_namespace AS n ON n.oid = k.relnamespace
                    JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = k.relname) AS x;
     RETURN QUERY
-        SELECT DISTINCT CASE WHEN x.contype = 'x' THEN format('The column is in exclusion constraint %I of table %s.', x.conname, x.conrelid::regclass)
+        SELECT DISTINCT CASE WHEN x.contype = 'x' THEN format('The column is in exclusion constraint %I of table %s, which is partitioned.', x.conname, x.conrelid::regclass)
                              ELSE format('Constraint %I of table %s is not valid.', x.conname, x.conrelid::regclass) END,
                format('ALTER TABLE %s %s CONSTRAINT %I;', x.conrelid::regclass, CASE x.contype WHEN 'x' THEN 'DROP' ELSE 'VALIDATE' END, x.conname)
         FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
              JOIN pg_constraint AS x ON x.conrelid = t.rel
-        WHERE x.conparentid = 0 AND (x.contype = 'x' AND (t.att = ANY (x.conkey) OR EXISTS (SELECT FROM pg_depend AS d
-                                         WHERE d.classid = 'pg_class'::regclass AND d.objid = x.conindid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = t.rel AND d.refobjsubid = t.att))
-                                     OR t.replaced AND x.contype IN ('f', 'c') AND NOT x.convalidated AND t.att = ANY (x.conkey) AND NOT starts_with(x.conname, 'flakeid_full')) ORDER BY 2;
-    RETURN QUERY
-        SELECT format('Index %s of a partitioned table has an expression or a condition over the column.', i.indexrelid::regclass), anew
-        FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
-             JOIN flakeid.convert_held(changed, changed_atts) AS h ON h.rel = t.rel AND h.att = t.att AND h.class = 'pg_class'::regclass
-             JOIN pg_index AS i ON i.indexrelid = h.obj
-        WHERE t.rel = t.whole AND NOT t.leaf AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL);
+        WHERE x.conparentid = 0 AND (x.contype = 'x' AND NOT t.leaf AND t.att = ANY (x.conkey)
+                                     OR t.replaced AND (x.contype = 'c' OR x.contype = 'f' AND (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = t.rel AND a.attnum = t.att) <> key.typ) AND NOT x.convalidated AND t.att = ANY (x.conkey) AND NOT starts_with(x.conname, 'flakeid_full')) ORDER BY 2;
     RETURN QUERY
         SELECT format('Index %s has operator class %I, which takes %s and no other type.', i.indexrelid::regclass, o.opcname, o.opcintype::regtype), anew
         FROM flakeid.convert_trees(places) AS t

@@ -102,7 +102,8 @@ BEGIN
                        'more', ARRAY(SELECT flakeid.convert_index_more(x.oid)))) ORDER BY x.oid)
         FROM (SELECT DISTINCT k.oid, k.relname, t.rel
               FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
-                   JOIN pg_index AS i ON i.indrelid = t.rel AND t.att = ANY (i.indkey) JOIN pg_class AS k ON k.oid = i.indexrelid AND k.relispartition) AS x);
+                   JOIN pg_index AS i ON i.indrelid = t.rel JOIN pg_class AS k ON k.oid = i.indexrelid AND k.relispartition
+              WHERE t.att = ANY (i.indkey) OR EXISTS (SELECT FROM flakeid.convert_held(ARRAY[t.rel], ARRAY[t.att]) AS h WHERE h.class = 'pg_class'::regclass AND h.obj = k.oid)) AS x);
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_parts(flakeid.convert_place[]) IS 'internal: what indexes of partitions have of their own';
@@ -185,10 +186,20 @@ BEGIN
         SELECT 200, h.classid, e.oid, format('DROP STATISTICS %s.%I', e.stxnamespace::regnamespace, e.stxname), s.s[1], s.s[2:], NULL
         FROM held h JOIN pg_statistic_ext AS e ON h.classid = 'pg_statistic_ext'::regclass AND e.oid = h.objid, LATERAL (SELECT flakeid.statistics_statements(e.oid)) AS s (s)
         UNION ALL
-        -- Indexes over expressions of a column that stays in its place: the server would write them anew, with casts
-        SELECT 100, h.classid, i.indexrelid, format('DROP INDEX %s', i.indexrelid::regclass), flakeid.convert_index_text(i.indexrelid), ARRAY(SELECT flakeid.convert_index_more(i.indexrelid)), NULL
-        FROM held h JOIN pg_index AS i ON h.classid = 'pg_class'::regclass AND i.indexrelid = h.objid
-        WHERE NOT h.replaced AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)
+        -- Indexes over expressions of a column that stays in its place, which the server would write anew, with casts; and those of partitioned tables,
+        -- which take what is ready in the partitions
+        SELECT CASE WHEN h.replaced THEN 110 ELSE 100 END, h.classid, i.indexrelid, format('DROP INDEX %s', i.indexrelid::regclass), replace(flakeid.convert_index_text(i.indexrelid), ' ON ONLY ', ' ON '),
+               ARRAY(SELECT flakeid.convert_index_more(i.indexrelid)), NULL
+        FROM held h JOIN pg_index AS i ON h.classid = 'pg_class'::regclass AND i.indexrelid = h.objid JOIN pg_class AS k ON k.oid = i.indexrelid
+        WHERE (NOT h.replaced OR k.relkind = 'I') AND NOT k.relispartition AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL) AND NOT i.indisexclusion
+        UNION ALL
+        -- What excludes rows has an index that cannot be made before it.
+        SELECT 90, 'pg_constraint'::regclass, k.oid, format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
+               format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid)),
+               ARRAY(SELECT format('ALTER INDEX %s.%I SET TABLESPACE %I', i.relnamespace::regnamespace, k.conname, s.spcname) FROM pg_class AS i JOIN pg_tablespace AS s ON s.oid = i.reltablespace WHERE i.oid = k.conindid)
+               || ARRAY(SELECT flakeid.convert_index_more(k.conindid)) || flakeid.comment_statements(obj_description(k.oid, 'pg_constraint'), format('CONSTRAINT %I ON %s', k.conname, k.conrelid::regclass)), NULL
+        FROM pg_constraint AS k
+        WHERE k.contype = 'x' AND EXISTS (SELECT FROM held h WHERE (h.classid, h.objid) IN (('pg_constraint'::regclass, k.oid), ('pg_class'::regclass, k.conindid)))
     )
     SELECT it.rank, it.oid, (pg_identify_object(it.class, it.oid, 0)).type || ' ' || (pg_identify_object(it.class, it.oid, 0)).identity, it.before, it.made, it.more, it.validates
     FROM it ORDER BY it.rank DESC, it.oid DESC;
@@ -210,7 +221,7 @@ BEGIN
         FROM flakeid.convert_trees(places) AS m
              JOIN pg_index AS i ON i.indrelid = m.rel
              JOIN pg_class AS k ON k.oid = i.indexrelid
-        WHERE m.replaced AND NOT starts_with(k.relname, 'flakeid_new_')
+        WHERE m.replaced AND NOT i.indisexclusion AND NOT (k.relkind = 'I' AND NOT k.relispartition AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
           AND (m.att = ANY (i.indkey)
                OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = m.rel AND d.refobjsubid = m.att));

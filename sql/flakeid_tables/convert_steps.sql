@@ -114,8 +114,10 @@ BEGIN
         statements := statements || r.before;
         around := r.statement || r.more || around;
         validates := validates || array_remove(ARRAY[r.validates], NULL);
-        IF r.rank = 100 THEN
-            slow := slow || jsonb_build_object(r.statement, flakeid.convert_lasts(pg_table_size((SELECT i.indrelid FROM pg_index AS i WHERE i.indexrelid = r.oid))));
+        IF r.rank <= 100 THEN
+            slow := slow || jsonb_build_object(r.statement, flakeid.convert_lasts((SELECT sum(pg_table_size(t.oid))::int8
+                FROM pg_index AS i CROSS JOIN LATERAL (SELECT i.indrelid AS oid UNION SELECT p.relid FROM pg_partition_tree(i.indrelid) AS p) AS t
+                WHERE i.indexrelid = coalesce((SELECT k.conindid FROM pg_constraint AS k WHERE k.oid = r.oid AND r.rank < 100), r.oid))));
         ELSIF r.rank = 300 AND r.validates IS NULL THEN
             slow := slow || jsonb_build_object(r.statement, flakeid.convert_lasts((SELECT sum(pg_table_size(t.relid)) FROM pg_constraint AS k, pg_partition_tree(k.conrelid) AS t WHERE k.oid = r.oid)::int8));
         END IF;
@@ -219,7 +221,7 @@ BEGIN
         statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', root::regclass, key.col, was ->> 'default');
     END IF;
     parts := flakeid.convert_parts(places);
-    statements := statements || keys || CASE WHEN parts IS NOT NULL THEN ARRAY[format('SELECT flakeid.convert_put_back(%L)', parts)] ELSE '{}' END || around;
+    statements := statements || keys || around || CASE WHEN parts IS NOT NULL THEN ARRAY[format('SELECT flakeid.convert_put_back(%L)', parts)] ELSE '{}' END;
     -- Whether ids were made since is looked up under the lock.
     IF way = 'undo' THEN
         identity := coalesce(was #>> '{identity,name}', (regexp_match(was ->> 'fresh', '^nextval\((''(?:[^'']|'''')+'')::regclass\)$'))[1]);
