@@ -23,6 +23,7 @@ class Schema:
         self.steps = r.randrange(1, 14)
         self.undo_stopped = r.random() < 0.4
         self.killed = r.random() * 1.5 if r.random() < 0.4 else 0
+        self.hard = random.Random('%s kill' % seed).random() < 0.5 and self.shape != 'unlogged'  # kill -9, after which an unlogged table is empty
         self.keep_days = r.random() < 0.5
         raw, key = self.name('orders'), self.name('id')
         self.t, self.k, self.raw = '%s.%s' % (self.s, quote(raw)), quote(key), (raw, key)

@@ -23,8 +23,8 @@ def said(e):
     if d is None or d.message_primary is None: return str(e).strip()
     return ' | '.join(x for x in (d.sqlstate, d.message_primary, d.message_detail, d.message_hint and 'HINT ' + d.message_hint) if x)
 
-def where(e):
-    return said(e) + ''.join(' | ' + x for x in (e.diag.context or '').split('\n')[-1:])
+def where(e):  # the server's own statements cast columns to the type that they have
+    return said(e) + ''.join(' | ' + re.sub(r'::pg_catalog\.\w+', '', x) for x in (e.diag.context or '').split('\n')[-1:])
 
 def prepare():
     c = connect(SUPER, 'postgres')
@@ -236,6 +236,7 @@ class Trial:
             self.before0 = self.probes(self.c)
             data0 = self.data(False)
             if s.undo_stopped:
+                self.outcome = 'undone'
                 for i in range(2):
                     e = self.call('CALL flakeid.convert_undo(%s)' % undo_args)
                     if e:
@@ -338,6 +339,7 @@ class Trial:
                     rows(writer, "INSERT INTO %s (nat) VALUES ('%s')" % (s.t, nat))
                     told.append(nat)
                 except psycopg2.Error as e:
+                    if s.hard and writer.closed: return
                     if self.is_checked(e): continue
                     if not self.writes0: self.fail('beside writes', where(e))
                     return
@@ -347,14 +349,31 @@ class Trial:
         threads = [threading.Thread(target=x) for x in (write, run)]
         for x in threads: x.start()
         time.sleep(s.killed)
-        rows(self.admin, 'SELECT pg_terminate_backend(%d)' % pid)
+        if s.hard:
+            try:
+                rows(self.admin, "COPY (SELECT) TO PROGRAM 'kill -9 %d'" % pid)
+                while True: rows(self.admin, 'SELECT pg_sleep(0.01)')  # until the server has seen it
+            except psycopg2.Error: pass
+        else: rows(self.admin, 'SELECT pg_terminate_backend(%d)' % pid)
         over.set()
         for x in threads: x.join()
         for c in (victim, writer): c.close()
-        self.road.append('-- %s; killed after %.2f s' % (call, s.killed))
+        if s.hard: self.reconnect()
+        self.road.append('-- %s; killed%s after %.2f s' % (call, ' -9' if s.hard else '', s.killed))
         there = {x[0] for x in rows(self.su, "SELECT nat FROM %s WHERE nat LIKE 'w%%'" % s.t)}
         if set(told) - there: self.fail('rows lost', '%d rows that were written beside it' % len(set(told) - there))
         rows(self.su, "SET session_replication_role = replica"); rows(self.su, "DELETE FROM %s WHERE nat LIKE 'w%%'" % s.t); rows(self.su, "RESET session_replication_role")
+    def reconnect(self):
+        """Every session ends with a crash, and none begins before the server has recovered."""
+        for c in (self.admin, self.su, self.c): c.close()
+        until = time.time() + 300
+        while True:
+            try:
+                self.admin = connect(SUPER, 'postgres'); break
+            except psycopg2.OperationalError:
+                if time.time() > until: raise
+                time.sleep(0.1)
+        self.su, self.c = connect(SUPER), connect(OWNER)
     def named(self, args):
         v = dict(tab=None, col='NULL', created_at='NULL', type='NULL', node='NULL', also='NULL')
         parts = re.findall(r"(?:(\w+) => )?('(?:[^']|'')*')", args)

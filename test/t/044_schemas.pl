@@ -7,7 +7,7 @@ use lib $FindBin::Bin;
 use FlakeTest;
 use Test::More;
 
-my ($first, $count) = split ' ', $ENV{FLAKEID_SEEDS} // '1 8';
+my ($first, $count) = split ' ', $ENV{FLAKEID_SEEDS} // '1 10';
 my ($found, $said) = schemas($first, $count);
 diag $said if !$found || $ENV{FLAKEID_SEEDS};
 ok($found, "random schemas $first to " . ($first + $count - 1) . ' come through, but for what is known');

@@ -48,7 +48,7 @@ sub schemas
 	if (!-d $for_schemas->data_dir)
 	{
 		$for_schemas->init(extra => ['--encoding=UTF8']); # some names are not ASCII
-		$for_schemas->append_conf('postgresql.conf', "fsync = off\nwal_level = logical\nmax_connections = 30\n");
+		$for_schemas->append_conf('postgresql.conf', "fsync = off\nwal_level = logical\nmax_connections = 30\nrestart_after_crash = on\n");
 		$for_schemas->start;
 	}
 	local %ENV = $for_schemas->_get_env;
