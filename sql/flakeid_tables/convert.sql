@@ -113,6 +113,12 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_finish(oid, int2, jsonb) IS 'internal: does the next of what is left to do after the swap; false: nothing';
 
+CREATE FUNCTION flakeid.convert_list(tables jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT jsonb_build_object('list', jsonb_agg(t.oid::oid::regclass::text ORDER BY t.n)) FROM jsonb_array_elements_text(tables) WITH ORDINALITY AS t (oid, n)
+$$;
+COMMENT ON FUNCTION flakeid.convert_list(jsonb) IS 'internal: the tables of a call, by their names';
+
 CREATE FUNCTION flakeid.convert_step(tab regclass, col name, created_at name, type text, node int4, also jsonb, undo bool, state jsonb) RETURNS jsonb
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -161,6 +167,9 @@ BEGIN
             RETURN NULL;
         END IF;
         memory := flakeid.convert_intent(root, root_att, created_at, type, node, also, undo);
+        IF state ? 'list' THEN
+            memory := memory || flakeid.convert_list(state -> 'list');
+        END IF;
     END IF;
     way := memory ->> 'way';
     places := flakeid.convert_places(root, root_att, memory);
@@ -186,7 +195,7 @@ BEGIN
         END IF;
 
         -- A call that was killed after its swap has left something to do.
-        IF NOT started AND flakeid.convert_finish(root, root_att, was) THEN
+        IF NOT started AND state ->> 'until' IS DISTINCT FROM 'asked' AND flakeid.convert_finish(root, root_att, was) THEN
             RETURN CASE WHEN undo = (was ->> 'way' = 'undone') THEN flakeid.convert_note(state) || '{"swapped": true}' ELSE state END;
         END IF;
         IF NOT started AND NOT undo AND flakeid.convert_is_made(root, root_att) AND created_at IS NOT NULL AND was ->> 'way' IS DISTINCT FROM 'made' THEN
@@ -199,7 +208,7 @@ BEGIN
         END IF;
 
         BEGIN
-            IF NOT state ?| '{swapped, indexes}' AND (NOT started OR memory ? 'analyzed' OR undo AND way <> 'back') THEN
+            IF NOT state ?| '{swapped, indexes}' AND (NOT started OR memory ? 'analyzed' AND NOT state ? 'until' OR undo AND way <> 'back') THEN
                 SELECT string_agg(x.problem, E'\n'), (array_agg(x.hint) FILTER (WHERE x.hint IS NOT NULL))[1] INTO problems, hint FROM (
                     SELECT b.* FROM flakeid.convert_broken(root, root_att, places, memory) AS b WHERE started AND NOT (undo AND way <> 'back')
                     UNION ALL
@@ -217,6 +226,11 @@ BEGIN
         END;
         IF problems IS NOT NULL THEN
             PERFORM flakeid.convert_refuse(root, problems, hint);
+        END IF;
+
+        -- A call for several tables asks all of them first, and brings all so far that one fill does for them.
+        IF state ->> 'until' = 'asked' OR state ? 'until' AND (started AND memory ? 'armed' OR NOT replaces OR state ? 'swapped') THEN
+            RETURN state - 'until';
         END IF;
 
         -- Back, before anything has changed places
@@ -251,7 +265,7 @@ BEGIN
                 END IF;
                 locked := flakeid.partition_lock(flakeid.convert_all_of(rels), 'ACCESS EXCLUSIVE');
                 -- Another conversion may have begun with one of the tables.
-                IF EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = ANY (rels) AND t.tgname = 'zzzz_flakeid_fill') OR places IS DISTINCT FROM flakeid.convert_places(root, root_att, memory) THEN
+                IF EXISTS (SELECT FROM flakeid.convert_others(root, root_att, rels, memory, false)) OR places IS DISTINCT FROM flakeid.convert_places(root, root_att, memory) THEN
                     RETURN state;
                 END IF;
                 statements := flakeid.convert_begin(root, root_att, places, memory);
@@ -280,8 +294,8 @@ BEGIN
                 END IF;
                 RETURN flakeid.convert_note(state);
             END IF;
-            SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT flakeid_full', k.conrelid::regclass) INTO text FROM pg_constraint AS k
-            WHERE k.conname = 'flakeid_full' AND k.contype = 'c' AND NOT k.convalidated AND k.conrelid = ANY (rels) ORDER BY k.conrelid LIMIT 1;
+            SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', k.conrelid::regclass, k.conname) INTO text
+            FROM flakeid.convert_marks(places) AS m JOIN pg_constraint AS k ON k.conrelid = m.rel AND k.conname = m.filled AND k.contype = 'c' AND NOT k.convalidated ORDER BY k.conrelid LIMIT 1;
             IF text IS NOT NULL THEN
                 EXECUTE text;
                 RETURN flakeid.convert_note(state);
@@ -301,7 +315,7 @@ BEGIN
                     IF EXISTS (SELECT FROM flakeid.convert_trees(places) AS t WHERE t.replaced AND t.leaf AND pg_table_size(t.rel) > 500000000) THEN
                         RAISE NOTICE '%: run these statements, which lock nobody out, then call flakeid.convert% again:%', tab, CASE WHEN undo THEN '_undo' END,
                             (SELECT string_agg(E'\n' || regexp_replace(s, '^(CREATE (UNIQUE )?INDEX|DROP INDEX) ', '\1 CONCURRENTLY ') || ';', '') FROM unnest(statements) AS s);
-                        RETURN NULL;
+                        RETURN '{"stopped": true}';
                     END IF;
                     RETURN flakeid.convert_note(state) || jsonb_build_object('indexes', statements, 'lock', 'longest', 'held', held);
                 END IF;
@@ -385,15 +399,16 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_texts(flakeid.convert_place[]) IS 'internal: definitions of all that stands round columns';
 
 -- A first COMMIT tells at once who calls it inside a transaction. A step must see what others committed while it waited for a lock.
-CREATE PROCEDURE flakeid.convert_steps(tab regclass, col pg_catalog.name, created_at pg_catalog.name, type pg_catalog.text, node pg_catalog.int4, also pg_catalog.jsonb, undo bool)
+CREATE PROCEDURE flakeid.convert_steps(tab regclass, col pg_catalog.name, created_at pg_catalog.name, type pg_catalog.text, node pg_catalog.int4, also pg_catalog.jsonb, undo bool,
+                                       INOUT state pg_catalog.jsonb)
     LANGUAGE plpgsql AS $$
 DECLARE
-    state pg_catalog.jsonb := '{}';
+    whole bool := NOT pg_catalog.jsonb_exists(state, 'until');
 BEGIN
     PERFORM flakeid.convert_column(tab, col); -- as_owner() does nothing for no table
     LOOP
         COMMIT;
-        EXIT WHEN state IS NULL;
+        EXIT WHEN state IS NULL OR pg_catalog.jsonb_exists(state, 'stopped') OR NOT (whole OR pg_catalog.jsonb_exists(state, 'until'));
         PERFORM pg_catalog.pg_sleep(pg_catalog.jsonb_extract_path_text(state, 'wait')::pg_catalog.float8);
         COMMIT;
         SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -401,22 +416,66 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE flakeid.convert_steps(regclass, name, name, text, int4, jsonb, bool) IS 'internal: a conversion, or its undo, from where it is to its end';
+COMMENT ON PROCEDURE flakeid.convert_steps(regclass, name, name, text, int4, jsonb, bool, jsonb) IS 'internal: a conversion, or its undo, from where it is to its end, or until what the state says';
 
 CREATE PROCEDURE flakeid.convert(tab regclass, col pg_catalog.name DEFAULT NULL, created_at pg_catalog.name DEFAULT NULL,
                                  type pg_catalog.text DEFAULT NULL, node pg_catalog.int4 DEFAULT NULL, also pg_catalog.jsonb DEFAULT NULL)
     LANGUAGE plpgsql AS $$
+DECLARE
+    state pg_catalog.jsonb := '{}';
 BEGIN
-    CALL flakeid.convert_steps(tab, col, created_at, type, node, also, false);
+    CALL flakeid.convert_steps(tab, col, created_at, type, node, also, false, state);
 END
 $$;
 COMMENT ON PROCEDURE flakeid.convert(regclass, name, name, text, int4, jsonb) IS
     'moves a key column to flake_next(), with all columns that refer to it; call it again where it was stopped';
 
+CREATE PROCEDURE flakeid.convert_all(tables regclass[], created_at pg_catalog.name DEFAULT NULL, type pg_catalog.text DEFAULT NULL)
+    LANGUAGE plpgsql AS $$
+DECLARE
+    list pg_catalog.oid[] := ARRAY(SELECT DISTINCT t::pg_catalog.oid FROM pg_catalog.unnest(tables) AS t ORDER BY 1);
+    until pg_catalog.text;
+    states pg_catalog.jsonb[] := '{}';
+    state pg_catalog.jsonb;
+BEGIN
+    FOREACH until IN ARRAY ARRAY['asked', 'armed', NULL] LOOP
+        FOR i IN 1 .. pg_catalog.cardinality(list) LOOP
+            state := pg_catalog.jsonb_concat(coalesce(states[i], '{}'), pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('list', list, 'until', until)));
+            CALL flakeid.convert_steps(list[i], NULL, created_at, type, NULL, NULL, false, state);
+            IF pg_catalog.jsonb_exists(state, 'stopped') THEN
+                RETURN;
+            END IF;
+            states[i] := state;
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.convert_all(regclass[], name, text) IS
+    'convert() for several tables: none changes where one is refused, and each row is written once';
+
+CREATE PROCEDURE flakeid.convert_undo_all(tables regclass[])
+    LANGUAGE plpgsql AS $$
+DECLARE
+    tab regclass;
+    state pg_catalog.jsonb;
+BEGIN
+    FOREACH tab IN ARRAY ARRAY(SELECT DISTINCT t::pg_catalog.oid FROM pg_catalog.unnest(tables) AS t ORDER BY 1 DESC) LOOP
+        state := '{}';
+        CALL flakeid.convert_steps(tab, NULL, NULL, NULL, NULL, NULL, true, state);
+        IF pg_catalog.jsonb_exists(state, 'stopped') THEN
+            RETURN;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE flakeid.convert_undo_all(regclass[]) IS 'convert_undo() for several tables, in the other order';
+
 CREATE PROCEDURE flakeid.convert_undo(tab regclass, col pg_catalog.name DEFAULT NULL)
     LANGUAGE plpgsql AS $$
+DECLARE
+    state pg_catalog.jsonb := '{}';
 BEGIN
-    CALL flakeid.convert_steps(tab, col, NULL, NULL, NULL, NULL, true);
+    CALL flakeid.convert_steps(tab, col, NULL, NULL, NULL, NULL, true, state);
 END
 $$;
 COMMENT ON PROCEDURE flakeid.convert_undo(regclass, name) IS
@@ -507,13 +566,13 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_advice(oid, int2, flakeid.convert_place[], jsonb) IS 'internal: what somebody should know before a conversion';
 
-CREATE FUNCTION flakeid.convert_plan_of(tab regclass, col name, created_at name, type text, also jsonb)
+CREATE FUNCTION flakeid.convert_plan_of(tab regclass, col name, created_at name, type text, also jsonb, list jsonb)
     RETURNS TABLE (step int4, statement text, lock text, lasts text)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     root oid := tab;
     root_att int2 := flakeid.convert_column(tab, col);
-    memory jsonb := flakeid.convert_intent(root, root_att, created_at, type, NULL, also, false);
+    memory jsonb := flakeid.convert_intent(root, root_att, created_at, type, NULL, also, false) || CASE WHEN list IS NULL THEN '{}' ELSE flakeid.convert_list(list) END;
     places flakeid.convert_place[] := flakeid.convert_places(root, root_att, memory);
     swap record;
     x record;
@@ -546,8 +605,8 @@ BEGIN
             lasts := format('milliseconds, %s times', ceil(pg_table_size(x.rel) / 819200.0));
             RETURN NEXT;
         END LOOP;
-        FOR x IN SELECT DISTINCT p.rel FROM unnest(places) AS p WHERE p.replaced ORDER BY p.rel LOOP
-            statement := format('ALTER TABLE %s VALIDATE CONSTRAINT flakeid_full', x.rel::regclass);
+        FOR x IN SELECT k.rel, k.filled FROM flakeid.convert_marks(places) AS k ORDER BY k.rel LOOP
+            statement := format('ALTER TABLE %s VALIDATE CONSTRAINT %I', x.rel::regclass, x.filled);
             lock := 'SHARE UPDATE EXCLUSIVE';
             lasts := flakeid.convert_lasts((SELECT sum(pg_table_size(t.rel)) FROM flakeid.convert_trees(places) AS t WHERE t.whole = x.rel)::int8);
             RETURN NEXT;
@@ -579,19 +638,34 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_plan_of(regclass, name, name, text, jsonb) IS 'internal: a plan, for the owner';
+COMMENT ON FUNCTION flakeid.convert_plan_of(regclass, name, name, text, jsonb, jsonb) IS 'internal: a plan, for the owner';
 
 CREATE FUNCTION flakeid.convert_plan(tab regclass, col name DEFAULT NULL, created_at name DEFAULT NULL, type text DEFAULT NULL, also jsonb DEFAULT NULL)
     RETURNS TABLE (step int4, statement text, lock text, lasts text)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM flakeid.convert_column(tab, col);
-    RETURN QUERY SELECT p.* FROM jsonb_to_recordset(flakeid.as_owner(tab, format('SELECT jsonb_agg(p) FROM flakeid.convert_plan_of(%L, %L, %L, %L, %L) AS p', tab::oid, col, created_at, type, also))::jsonb)
+    RETURN QUERY SELECT p.* FROM jsonb_to_recordset(flakeid.as_owner(tab, format('SELECT jsonb_agg(p) FROM flakeid.convert_plan_of(%L, %L, %L, %L, %L, NULL) AS p', tab::oid, col, created_at, type, also))::jsonb)
         AS p (step int4, statement text, lock text, lasts text);
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_plan(regclass, name, name, text, jsonb) IS
     'what is refused, what somebody should know, and the statements of a conversion, each with its lock and how long that lasts about; those of one step are one transaction';
+
+CREATE FUNCTION flakeid.convert_plan_all(tables regclass[], created_at name DEFAULT NULL, type text DEFAULT NULL)
+    RETURNS TABLE (tab regclass, step int4, statement text, lock text, lasts text)
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    list oid[] := ARRAY(SELECT DISTINCT t::oid FROM unnest(tables) AS t ORDER BY 1);
+BEGIN
+    FOREACH tab IN ARRAY list LOOP
+        PERFORM flakeid.convert_column(tab, NULL);
+        RETURN QUERY SELECT tab, p.* FROM jsonb_to_recordset(flakeid.as_owner(tab, format('SELECT jsonb_agg(p) FROM flakeid.convert_plan_of(%L, NULL, %L, %L, NULL, %L) AS p', tab::oid, created_at, type, to_jsonb(list)))::jsonb)
+            AS p (step int4, statement text, lock text, lasts text);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_plan_all(regclass[], name, text) IS 'convert_plan() for several tables';
 
 CREATE VIEW flakeid.conversions AS
     (SELECT DISTINCT ON (m.memory ->> 'table', m.memory ->> 'column')
@@ -607,7 +681,7 @@ CREATE VIEW flakeid.conversions AS
     FROM pg_catalog.pg_trigger AS t
          JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid AND pg_catalog.pg_has_role(c.relowner, 'USAGE'),
          LATERAL flakeid.convert_memory(pg_catalog.obj_description(t.tgfoid, 'pg_proc')) AS m (memory)
-    WHERE t.tgname OPERATOR(pg_catalog.=) 'zzzz_flakeid_fill' AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND m.memory ? 'from'
+    WHERE pg_catalog.starts_with(t.tgname::pg_catalog.text, 'zzzz_flakeid_fill_') AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND m.memory ? 'from'
     ORDER BY m.memory ->> 'table', m.memory ->> 'column', t.tgrelid)
     UNION ALL
     SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), a.attname::pg_catalog.text,

@@ -11,6 +11,9 @@
 --
 --   flakeid_new_id    the column that will be id              flakeid_old_id    the column that was id, and will be again by an undo
 --
+-- Conversions of one call begin together: each has its columns, triggers and constraint in the tables that it shares with others, and whichever
+-- fills a table fills the columns of all. Then each ends by itself, in the order of the list, so that an index is made for one at a time.
+--
 -- What the catalogs cannot tell, stands beside the table, in comments, which only its owner can write and pg_dump carries:
 --   of the trigger functions, while a conversion goes on: how far it is
 --   of trigger flakeid_was_id, which never fires: which ids were kept, and what an undo puts back. It calls a function of the server's.
@@ -96,7 +99,7 @@ COMMENT ON FUNCTION flakeid.convert_column_name(oid, int2) IS 'internal: the nam
 CREATE FUNCTION flakeid.convert_name(prefix text, suffix name) RETURNS name
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN 'flakeid_' || prefix || '_' || CASE WHEN octet_length(suffix::text) > 50 THEN md5(suffix::text) ELSE suffix::text END;
+    RETURN 'flakeid_' || prefix || '_' || CASE WHEN octet_length(suffix::text) > 45 THEN md5(suffix::text) ELSE suffix::text END;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'internal: the name of what stands beside something of that name';
@@ -291,7 +294,7 @@ BEGIN
         FROM pg_class AS r
              JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum = root_att
              JOIN pg_class AS c ON c.relowner = r.relowner
-             JOIN pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname IN ('zzzz_flakeid_fill', 'zzzz_flakeid_move') AND t.tgparentid = 0
+             JOIN pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname ~ '^zzzz_flakeid_(fill|move)_' AND t.tgparentid = 0
              JOIN pg_proc AS p ON p.oid = t.tgfoid AND p.proowner = r.relowner
              JOIN pg_description AS d ON d.classoid = 'pg_proc'::regclass AND d.objoid = p.oid AND d.objsubid = 0
              CROSS JOIN LATERAL flakeid.convert_memory(d.description) AS m (memory)
@@ -302,3 +305,47 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_fills(oid, int2) IS 'internal: the triggers of a conversion that goes on, and what it remembers';
+
+-- Names that stand once in each table of a conversion: two of them never have a column in common.
+CREATE FUNCTION flakeid.convert_marks(places flakeid.convert_place[], OUT rel oid, OUT att int2, OUT fill name, OUT move name, OUT filled name) RETURNS SETOF record
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT ON (p.rel) p.rel, p.att, ('zzzz_' || flakeid.convert_name('fill', p.col))::name, ('zzzz_' || flakeid.convert_name('move', p.col))::name, flakeid.convert_name('full', p.col)
+        FROM unnest(places) AS p WHERE p.replaced ORDER BY p.rel, p.depth, p.att;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_marks(flakeid.convert_place[]) IS 'internal: the names of triggers and constraint in each table whose columns are replaced';
+
+-- Conversions of the same call that go on, with their own columns in the same tables, and of the same owner.
+CREATE FUNCTION flakeid.convert_fellows(root oid, list jsonb, OUT memory jsonb, OUT places flakeid.convert_place[]) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT f.memory, flakeid.convert_places(c.oid, i.indkey[0], f.memory)
+        FROM jsonb_array_elements_text(list) AS l (name)
+             JOIN pg_class AS c ON c.oid = to_regclass(l.name) AND c.oid <> root AND c.relowner = (SELECT r.relowner FROM pg_class AS r WHERE r.oid = root)
+             JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
+             CROSS JOIN LATERAL (SELECT x.memory FROM flakeid.convert_fills(c.oid, i.indkey[0]) AS x LIMIT 1) AS f
+        WHERE f.memory -> 'list' = list;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_fellows(oid, jsonb) IS 'internal: other conversions of the same call that go on';
+
+-- Conversions that may not go on beside this one. Those of one call begin together, and take their places one after the other.
+CREATE FUNCTION flakeid.convert_others(root oid, root_att int2, rels oid[], memory jsonb, started bool, OUT rel oid, OUT tab text, OUT col text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    list text[] := ARRAY(SELECT jsonb_array_elements_text(memory -> 'list'));
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT t.tgrelid, m.memory ->> 'table', m.memory ->> 'column'
+        FROM pg_trigger AS t LEFT JOIN pg_description AS d ON d.classoid = 'pg_proc'::regclass AND d.objoid = t.tgfoid AND d.objsubid = 0
+             CROSS JOIN LATERAL flakeid.convert_memory(d.description) AS m (memory)
+        WHERE starts_with(t.tgname, 'zzzz_flakeid_fill') AND t.tgrelid = ANY (rels) AND t.tgparentid = 0
+          AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) AS f WHERE f.func = t.tgfoid)
+          AND (m.memory -> 'list' = convert_others.memory -> 'list'
+               AND (NOT started OR array_position(list, m.memory ->> 'table') > array_position(list, convert_others.memory ->> 'table'))) IS NOT TRUE;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_others(oid, int2, oid[], jsonb, bool) IS 'internal: conversions of the same tables that are to end first';

@@ -169,6 +169,7 @@ DECLARE
     changed oid[];
     changed_atts int2[];
     views oid[];
+    together flakeid.convert_place[] := places;
     highest int8;
     drawn int8;
     r record;
@@ -199,17 +200,15 @@ BEGIN
              format('Role %I cannot create anything in schema %I.', me, n.nspname), NULL)) AS p (holds, problem, hint)
         WHERE c.oid = ANY (rels) AND p.holds
         UNION ALL
-        SELECT DISTINCT format('Table %s takes part in the conversion of column %I of table %s, which is not finished.', t.tgrelid::regclass, m.memory ->> 'column', m.memory ->> 'table'),
-               format('CALL flakeid.convert(%L, %L);', m.memory ->> 'table', m.memory ->> 'column')
-        FROM pg_trigger AS t LEFT JOIN pg_description AS d ON d.classoid = 'pg_proc'::regclass AND d.objoid = t.tgfoid AND d.objsubid = 0,
-             LATERAL flakeid.convert_memory(d.description) AS m (memory)
-        WHERE t.tgname = 'zzzz_flakeid_fill' AND t.tgrelid = ANY (replaced || root) AND t.tgparentid = 0
-          AND NOT EXISTS (SELECT FROM flakeid.convert_fills(root, root_att) AS f WHERE f.func = t.tgfoid)
+        SELECT format('Table %s takes part in the conversion of column %I of table %s, which is not finished.', o.rel::regclass, o.col, o.tab), format('CALL flakeid.convert(%L, %L);', o.tab, o.col)
+        FROM flakeid.convert_others(root, root_att, replaced || root, memory, started) AS o
         UNION ALL
         SELECT y.* FROM (SELECT format('Table %s has a %s of the name %I, which the conversion needs.', x.rel::regclass, x.kind, x.name) AS problem, NULL
         FROM (SELECT a.attrelid AS rel, 'column' AS kind, a.attname AS name FROM pg_attribute AS a WHERE a.attrelid = ANY (replaced) AND NOT a.attisdropped
               UNION ALL SELECT t.tgrelid, 'trigger', t.tgname FROM pg_trigger AS t WHERE t.tgrelid = ANY (replaced)) AS x
-        WHERE NOT started AND (starts_with(x.name, 'flakeid_new_') OR starts_with(x.name, 'zzzz_flakeid_')) ORDER BY x.rel, x.kind, x.name COLLATE "C") AS y
+        WHERE NOT started AND (starts_with(x.name, 'flakeid_new_') OR starts_with(x.name, 'zzzz_flakeid_'))
+          AND NOT EXISTS (SELECT FROM flakeid.convert_fellows(root, memory -> 'list') AS f, unnest(f.places) AS p, flakeid.convert_marks(f.places) AS k
+                          WHERE x.kind = 'column' AND (p.rel, p.new_col) = (x.rel, x.name) OR x.kind = 'trigger' AND k.rel = x.rel AND x.name IN (k.fill, k.move)) ORDER BY x.rel, x.kind, x.name COLLATE "C") AS y
         UNION ALL
         SELECT format('Relation %s has the name that the conversion needs for an index.', k.oid::regclass), NULL
         FROM flakeid.convert_indexes(places) AS i JOIN pg_class AS k ON k.relnamespace = i.nsp AND k.relname = flakeid.convert_name('new', i.name)
@@ -217,6 +216,17 @@ BEGIN
     IF FOUND THEN
         RETURN;
     END IF;
+
+    -- Tables of one call, all of which change
+    FOR r IN SELECT c.oid::regclass AS tab, flakeid.convert_places(c.oid, i.indkey[0], flakeid.convert_intent(c.oid, i.indkey[0], created_at, target, NULL, NULL, false)) AS places
+             FROM jsonb_array_elements_text(memory -> 'list') AS n (name)
+                  JOIN pg_class AS c ON c.oid = to_regclass(n.name) AND c.oid <> root
+                  JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1
+             WHERE NOT started LOOP
+        together := together || r.places;
+        RETURN QUERY SELECT format('Column %I of table %s follows table %s of the list too.', p.col, p.rel::regclass, r.tab), 'Convert one of them before.'
+                     FROM unnest(places) AS p JOIN unnest(r.places::flakeid.convert_place[]) AS q ON p.rel = q.rel AND p.att = q.att WHERE p.replaced;
+    END LOOP;
 
     -- The columns
     RETURN QUERY SELECT format('Column %I is of type %s.', key.col, key.typ), NULL
@@ -360,7 +370,7 @@ BEGIN
         FROM pg_seclabel AS s
         WHERE s.classoid = 'pg_class'::regclass AND (s.objoid = ANY (views)
               OR EXISTS (SELECT FROM flakeid.convert_trees(places) AS t WHERE t.replaced AND t.rel = s.objoid AND t.att = s.objsubid));
-    RETURN QUERY SELECT u.* FROM flakeid.convert_unreadable(places, CASE WHEN forth THEN '{}' ELSE flakeid.convert_fitting(places, memory #> '{was,originals}') END) AS u;
+    RETURN QUERY SELECT u.* FROM flakeid.convert_unreadable(together, CASE WHEN forth THEN '{}' ELSE flakeid.convert_fitting(places, memory #> '{was,originals}') END) AS u;
 
     -- Each row is updated once. Other triggers would see it, unless replication's part is played.
     RETURN QUERY

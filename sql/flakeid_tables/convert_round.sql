@@ -208,6 +208,22 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_items(flakeid.convert_place[]) IS
     'internal: what must go before columns change, in order, and the statements that make each again, in the other order';
 
+-- By their names; those that are replaced, by the names of the new ones.
+CREATE FUNCTION flakeid.convert_index_columns(idx oid, places flakeid.convert_place[]) RETURNS SETOF name
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT coalesce(p.new_col, a.attname)
+        FROM pg_index AS i
+             JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum > 0
+             LEFT JOIN unnest(places) AS p ON p.replaced AND p.col = a.attname AND p.rel = coalesce(pg_partition_root(i.indrelid), i.indrelid)
+        WHERE i.indexrelid = idx
+          AND (a.attnum = ANY (i.indkey)
+               OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = idx AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid = a.attnum));
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_index_columns(oid, flakeid.convert_place[]) IS 'internal: the columns that an index is in, as they will be';
+
 CREATE FUNCTION flakeid.convert_indexes(places flakeid.convert_place[],
         OUT idx oid, OUT rel oid, OUT nsp regnamespace, OUT name name, OUT leaf bool, OUT attached bool, OUT ready bool, OUT bytes int8)
     RETURNS SETOF record
@@ -215,7 +231,9 @@ CREATE FUNCTION flakeid.convert_indexes(places flakeid.convert_place[],
 BEGIN
     RETURN QUERY
         SELECT DISTINCT i.indexrelid, i.indrelid, k.relnamespace::regnamespace, k.relname, k.relkind = 'i', k.relispartition,
-               (SELECT n.indisvalid FROM pg_class AS c JOIN pg_index AS n ON n.indexrelid = c.oid
+               -- One that was made beside another conversion of the table may be in columns that are none of this index any more.
+               (SELECT n.indisvalid AND NOT EXISTS (SELECT flakeid.convert_index_columns(n.indexrelid, '{}') EXCEPT SELECT flakeid.convert_index_columns(i.indexrelid, places))
+                FROM pg_class AS c JOIN pg_index AS n ON n.indexrelid = c.oid
                 WHERE c.relnamespace = k.relnamespace AND c.relname = flakeid.convert_name('new', k.relname) AND n.indrelid = i.indrelid),
                pg_table_size(i.indrelid)
         FROM flakeid.convert_trees(places) AS m

@@ -208,7 +208,7 @@ BEGIN
             statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', c.tab, c.col, c.def);
         END IF;
     END LOOP;
-    statements := statements || ARRAY(SELECT DISTINCT format('ALTER TABLE %s DROP CONSTRAINT flakeid_full', p.rel::regclass) FROM unnest(places) AS p WHERE p.replaced);
+    statements := statements || ARRAY(SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.rel::regclass, k.filled) FROM flakeid.convert_marks(places) AS k);
     statements := statements || ARRAY(SELECT format('ALTER TABLE %s DROP COLUMN %I', p.rel::regclass, flakeid.convert_name('gone', p.col)) FROM unnest(places) AS p WHERE p.replaced AND NOT forth);
 
     IF forth THEN
@@ -309,11 +309,14 @@ COMMENT ON FUNCTION flakeid.convert_begin(oid, int2, flakeid.convert_place[], js
 CREATE FUNCTION flakeid.convert_trigger(root oid, places flakeid.convert_place[], memory jsonb, tab oid, remember jsonb, updates bool) RETURNS text[]
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    name text := (SELECT format('%s.%I', c.relnamespace::regnamespace, 'flakeid_fill_' || c.oid) FROM pg_class AS c WHERE c.oid = tab);
+    mark record;
+    name text;
     body text;
     holds text;
     statements text[] := '{}';
 BEGIN
+    SELECT k.* INTO mark FROM flakeid.convert_marks(places) AS k WHERE k.rel = tab;
+    name := (SELECT format('%s.%I', c.relnamespace::regnamespace, format('flakeid_fill_%s_%s', c.oid, mark.att)) FROM pg_class AS c WHERE c.oid = tab);
     SELECT string_agg(format(E'\n    %s;', CASE WHEN NOT memory ? 'finds' THEN format('NEW.%I := %s', p.new_col, flakeid.convert_value(format('NEW.%I', p.col), p.typ, p.new_type))
                   WHEN p.condition IS NULL THEN format('NEW.%I := %s(NEW.%I::%s)', p.new_col, memory ->> 'finds', p.col, memory ->> 'from')
                   ELSE format('NEW.%1$I := CASE WHEN (SELECT (%4$s) FROM (SELECT NEW.*) AS %5$I) THEN %2$s(NEW.%3$I::%6$s) ELSE NEW.%3$I END', p.new_col, memory ->> 'finds', p.col, p.condition,
@@ -327,12 +330,12 @@ BEGIN
                 format(E'\nBEGIN%s\n    RETURN NEW;\nEND\n', body)),
             format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', name),
             format('COMMENT ON FUNCTION %s() IS %L', name, format('flakeid %s', remember)),
-            format('CREATE TRIGGER zzzz_flakeid_fill BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION %s()', tab::regclass, name),
-            format('ALTER TABLE %s ENABLE ALWAYS TRIGGER zzzz_flakeid_fill', tab::regclass)];
+            format('CREATE TRIGGER %I BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION %s()', mark.fill, tab::regclass, name),
+            format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', tab::regclass, mark.fill)];
     END IF;
     IF updates THEN
-        statements := statements || format('CREATE TRIGGER zzzz_flakeid_move BEFORE UPDATE ON %s FOR EACH ROW%s EXECUTE FUNCTION %s()', tab::regclass, ' WHEN (' || holds || ')', name)
-            || format('ALTER TABLE %s ENABLE ALWAYS TRIGGER zzzz_flakeid_move', tab::regclass);
+        statements := statements || format('CREATE TRIGGER %I BEFORE UPDATE ON %s FOR EACH ROW%s EXECUTE FUNCTION %s()', mark.move, tab::regclass, ' WHEN (' || holds || ')', name)
+            || format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', tab::regclass, mark.move);
     END IF;
     RETURN statements;
 END
@@ -346,11 +349,13 @@ DECLARE
     t record;
     statements text[] := '{}';
 BEGIN
-    FOR t IN SELECT p.rel, string_agg(CASE WHEN a.attnotnull THEN format('%I IS NOT NULL', p.new_col) ELSE format('(%I IS NULL) = (%I IS NULL)', p.new_col, p.col) END, ' AND ' ORDER BY p.att) AS full
-             FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attnum = p.att WHERE p.replaced GROUP BY p.rel ORDER BY min(p.depth), p.rel LOOP
+    FOR t IN SELECT k.rel, k.filled, string_agg(CASE WHEN a.attnotnull THEN format('%I IS NOT NULL', p.new_col) ELSE format('(%I IS NULL) = (%I IS NULL)', p.new_col, p.col) END, ' AND ' ORDER BY p.att) AS full
+             FROM flakeid.convert_marks(places) AS k JOIN unnest(places) AS p USING (rel) JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attnum = p.att
+             WHERE p.replaced GROUP BY k.rel, k.filled ORDER BY min(p.depth), k.rel LOOP
         statements := statements || flakeid.convert_trigger(root, places, memory, t.rel,
-                CASE WHEN t.rel <> root THEN jsonb_build_object('table', memory -> 'table', 'oid', memory -> 'oid', 'column', memory -> 'column', 'way', memory -> 'way') END, true)
-            || format('ALTER TABLE %s ADD CONSTRAINT flakeid_full CHECK (%s) NOT VALID', t.rel::regclass, t.full);
+                CASE WHEN t.rel <> root THEN flakeid.convert_present(jsonb_build_object('table', memory -> 'table', 'oid', memory -> 'oid', 'column', memory -> 'column', 'way', memory -> 'way',
+                    'list', memory -> 'list')) END, true)
+            || format('ALTER TABLE %s ADD CONSTRAINT %I CHECK (%s) NOT VALID', t.rel::regclass, t.filled, t.full);
     END LOOP;
     RETURN statements;
 END
@@ -481,7 +486,7 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_remember(oid, int2, jsonb) IS 'internal: writes down how far a conversion is; one session at a time can';
 
--- One batch of rows, by blocks. Returns what it remembers now.
+-- One batch of rows, by blocks. It fills the new columns of all conversions of the call: so each row is written once. Returns what it remembers now.
 CREATE FUNCTION flakeid.convert_fill(root oid, places flakeid.convert_place[], memory jsonb) RETURNS jsonb
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -493,18 +498,19 @@ DECLARE
     began timestamptz;
     patience interval := current_setting('deadlock_timeout');
     u record;
-    kept text := memory #>> '{was,kept}';
 BEGIN
     SELECT t.rel, string_agg(format('%I = %s', p.new_col, v.whole), ', ' ORDER BY p.att) AS sets,
-           string_agg(CASE memory ->> 'way' WHEN 'back' THEN format('t.%I IS DISTINCT FROM %s', p.new_col, v.whole) -- it may be older than the reference
+           string_agg(CASE c.memory ->> 'way' WHEN 'back' THEN format('t.%I IS DISTINCT FROM %s', p.new_col, v.whole) -- it may be older than the reference
                       ELSE format('t.%I IS NULL AND t.%I IS NOT NULL', p.new_col, p.col) END, ' OR ' ORDER BY p.att) AS missing INTO u
-    FROM unnest(places) AS p
-         CROSS JOIN LATERAL (SELECT format(CASE WHEN NOT memory ? 'finds' THEN replace(flakeid.convert_value(format('t.%I', p.col), p.typ, p.new_type), '%', '%%')
-                 ELSE CASE WHEN kept IS NOT NULL THEN 'CASE WHEN t.%1$I <= %5$s THEN t.%1$I ELSE ' ELSE '' END || 'coalesce((SELECT m.%3$I FROM %2$s AS m WHERE m.%4$I = t.%1$I), %6$s(t.%1$I::%7$s))' || CASE WHEN kept IS NOT NULL THEN ' END' ELSE '' END END,
-             p.col, memory ->> 'map', CASE memory ->> 'way' WHEN 'back' THEN 'old_id' ELSE 'new_id' END, CASE memory ->> 'way' WHEN 'back' THEN 'new_id' ELSE 'old_id' END, kept, memory ->> 'finds', memory ->> 'from') AS value) AS x
+    FROM (SELECT true AS own, convert_fill.memory, convert_fill.places, convert_fill.memory #>> '{was,kept}' AS kept
+          UNION ALL SELECT false, f.memory, f.places, NULL FROM flakeid.convert_fellows(root, convert_fill.memory -> 'list') AS f WHERE f.memory ? 'armed') AS c
+         CROSS JOIN LATERAL unnest(c.places) AS p
+         CROSS JOIN LATERAL (SELECT format(CASE WHEN NOT c.memory ? 'finds' THEN replace(flakeid.convert_value(format('t.%I', p.col), p.typ, p.new_type), '%', '%%')
+                 ELSE CASE WHEN c.kept IS NOT NULL THEN 'CASE WHEN t.%1$I <= %5$s THEN t.%1$I ELSE ' ELSE '' END || 'coalesce((SELECT m.%3$I FROM %2$s AS m WHERE m.%4$I = t.%1$I), %6$s(t.%1$I::%7$s))' || CASE WHEN c.kept IS NOT NULL THEN ' END' ELSE '' END END,
+             p.col, c.memory ->> 'map', CASE c.memory ->> 'way' WHEN 'back' THEN 'old_id' ELSE 'new_id' END, CASE c.memory ->> 'way' WHEN 'back' THEN 'new_id' ELSE 'old_id' END, c.kept, c.memory ->> 'finds', c.memory ->> 'from') AS value) AS x
          CROSS JOIN LATERAL (SELECT CASE WHEN p.condition IS NULL THEN x.value ELSE format('CASE WHEN (%s) THEN %s ELSE t.%I END', p.condition, x.value, p.col) END AS whole) AS v
          JOIN LATERAL (SELECT t.rel FROM flakeid.convert_trees(ARRAY[p]::flakeid.convert_place[]) AS t WHERE t.leaf) AS t ON true
-    WHERE p.replaced GROUP BY t.rel ORDER BY min(p.depth), t.rel OFFSET unit LIMIT 1;
+    WHERE p.replaced GROUP BY t.rel HAVING bool_or(c.own) ORDER BY min(p.depth) FILTER (WHERE c.own), t.rel OFFSET unit LIMIT 1;
     IF u.rel IS NULL THEN
         RETURN memory || '{"filled": true}';
     END IF;
@@ -544,12 +550,13 @@ CREATE FUNCTION flakeid.convert_drop(root oid, root_att int2, places flakeid.con
         SELECT format('DROP FUNCTION %s(%s)', memory ->> 'finds', memory ->> 'from') WHERE memory ? 'finds'
         UNION ALL
         SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname)
-        FROM pg_constraint AS k WHERE k.conname = 'flakeid_full' AND k.contype = 'c' AND k.coninhcount = 0
-          AND k.conrelid IN (SELECT f.rel FROM flakeid.convert_fills(root, root_att) AS f)
+        FROM pg_constraint AS k WHERE k.contype = 'c' AND k.coninhcount = 0
+          AND (k.conrelid, k.conname) IN (SELECT f.rel, regexp_replace(f.trigger, '^zzzz_flakeid_(fill|move)_', 'flakeid_full_') FROM flakeid.convert_fills(root, root_att) AS f)
         UNION ALL
         SELECT format('ALTER TABLE %s DROP COLUMN %I', a.attrelid::regclass, a.attname)
         FROM pg_attribute AS a WHERE starts_with(a.attname::text, 'flakeid_new_') AND NOT a.attisdropped
           AND a.attrelid IN (SELECT f.rel FROM flakeid.convert_fills(root, root_att) AS f UNION SELECT p.rel FROM unnest(places) AS p WHERE p.replaced)
+          AND (a.attrelid, a.attname) NOT IN (SELECT p.rel, p.new_col FROM flakeid.convert_fellows(root, memory -> 'list') AS f, unnest(f.places) AS p)
         UNION ALL
         SELECT format('SELECT flakeid.release_old_row_node(%L, %L)', root::regclass, memory ->> 'node') WHERE memory ? 'node'
         UNION ALL

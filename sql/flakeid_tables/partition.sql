@@ -1040,7 +1040,7 @@ BEGIN
     UNION ALL SELECT format('trigger %I has transition tables for each row', g.tgname) FROM pg_trigger AS g
         WHERE g.tgrelid = tab AND g.tgtype & 1 = 1 AND (g.tgoldtable IS NOT NULL OR g.tgnewtable IS NOT NULL)
     UNION ALL SELECT 'its key is being converted: CALL flakeid.convert(...) until it is done' FROM pg_trigger AS g
-        WHERE g.tgrelid = tab AND g.tgname = 'zzzz_flakeid_fill'
+        WHERE g.tgrelid = tab AND starts_with(g.tgname, 'zzzz_flakeid_fill_')
     UNION ALL SELECT format('trigger %I calls function %s, which role %I may not execute', g.tgname, g.tgfoid::regprocedure, my) FROM pg_trigger AS g
         WHERE g.tgrelid = tab AND NOT g.tgisinternal AND NOT has_function_privilege(my, g.tgfoid, 'EXECUTE')
     UNION ALL SELECT format('publication %I would publish partitions by their own names: ALTER PUBLICATION %1$I SET (publish_via_partition_root = true)', p.pubname)

@@ -25,6 +25,7 @@ class Schema:
         self.killed = r.random() * 1.5 if r.random() < 0.4 else 0
         self.hard = random.Random('%s kill' % seed).random() < 0.5 and self.shape != 'unlogged'  # kill -9, after which an unlogged table is empty
         self.keep_days = r.random() < 0.5
+        self.listed = random.Random('%s list' % seed).random() < 0.3  # children with it, by one call
         raw, key = self.name('orders'), self.name('id')
         self.t, self.k, self.raw = '%s.%s' % (self.s, quote(raw)), quote(key), (raw, key)
         self.refs = []

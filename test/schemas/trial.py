@@ -82,6 +82,11 @@ class Trial:
         kept = {p['n'] for p in self.pieces}
         self.refs = [x for x in s.refs if x[0] in kept]
         self.tables = [t for p in self.pieces for t in p['tables']]
+        # What one call converts: the table and its children, where all have keys of one column that is a number
+        keys = rows(self.su, "SELECT format('%%I.%%I', c.relnamespace::regnamespace, c.relname), a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]"
+                             " WHERE i.indisprimary AND i.indnkeyatts = 1 AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) AND (a.atthasdef OR a.attidentity <> '') AND c.relnamespace::regnamespace::text = $q$%s$q$" % s.s)
+        self.listed = [t for t, ref in self.tables if (t, s.raw[1] if t == s.t else 'id') in keys] if s.listed and not s.created_at else []
+        if len(self.listed) < 2 or self.listed[0] != s.t: self.listed = []
     def normal(self, message):
         for odd in sorted(self.schema.odd, key=len, reverse=True):
             message = message.replace(odd.replace('"', '""'), self.schema.odd[odd]).replace(odd, self.schema.odd[odd])
@@ -103,7 +108,7 @@ class Trial:
         s, out = self.schema, {}
         for t, ref in self.tables:
             refs = [x for x in self.refs if x[1] == t]
-            key = [s.k] if t == s.t else []
+            key = [s.k] if t == s.t else ['id'] if t in self.listed else []
             cols = ["j - ARRAY(SELECT k FROM jsonb_object_keys(j) k WHERE k ~ '^(flakeid_|gen_)') - ARRAY[%s]::text[]" % ', '.join("$q$%s$q$" % x.strip('"').replace('""', '"') for x in key + [x[2] for x in refs])]
             for x in refs:
                 # The parent of the same tenant and region, where the key has more columns
@@ -150,7 +155,7 @@ class Trial:
             if was[k] != now[k] and not was[k].startswith('ERROR') and was[k] != 'does not use the index':
                 name, own, sql = k
                 kind = 'plan' if sql.startswith('plan: ') else 'client query' if sql.startswith('app: ') and not '<s>' in sql and name.startswith('query') else 'database object'
-                told = any(own in x for x in self.plan)
+                told = any(own in x.replace('""', '"') for x in self.plan)
                 self.fail('%s %s%s' % (when, kind, '' if told or kind == 'plan' else ', plan silent'), '%s: %s' % (name, now[k] if kind == 'plan' or now[k].startswith('ERROR') else 'another answer'), '%s: %s: %s became %s' % (name, sql, was[k], now[k]))
     def write(self, c, when, made):
         """INSERT, UPDATE, DELETE in the table and its children. made: ids come by default."""
@@ -217,9 +222,14 @@ class Trial:
         if self.renumbers: args += ", also => '%s'" % json.dumps(self.also()).replace("'", "''")
         if s.as_bigint or s.shape == 'range': args += ", type => 'bigint'"
         kept = not self.renumbers
+        convert, plan, undo = 'CALL flakeid.convert(%s)' % args, 'flakeid.convert_plan(%s)' % args, 'CALL flakeid.convert_undo(%s)' % undo_args
+        if self.listed:
+            tables = 'ARRAY[%s]::regclass[]' % ', '.join("'%s'" % x.replace("'", "''") for x in self.listed)
+            more = ", type => 'bigint'" if s.as_bigint or s.shape == 'range' else ''
+            convert, plan, undo = 'CALL flakeid.convert_all(%s%s)' % (tables, more), 'flakeid.convert_plan_all(%s%s)' % (tables, more), 'CALL flakeid.convert_undo_all(%s)' % tables
         # The plan
         self.plan = []
-        try: self.plan = [x[0] for x in rows(self.c, 'SELECT statement FROM flakeid.convert_plan(%s)' % args)]
+        try: self.plan = [x[0] for x in rows(self.c, 'SELECT statement FROM ' + plan)]
         except psycopg2.Error as e:
             self.plan_error = said(e)
             if not self.plan_error.startswith(('55000', '42702')): self.fail('plan fails', self.plan_error)
@@ -230,7 +240,7 @@ class Trial:
             if got and got[0][0] != kind: self.fail('plan names wrongly', '%s is of kind %s' % (what, got[0][0]))
         # The call, perhaps after some steps of one that was killed
         if s.mode == 'stop' and not refused:
-            if s.killed: self.kill('CALL flakeid.convert(%s)' % args)
+            if s.killed or self.listed: self.kill(convert)
             else: self.some_steps(args)
             self.writes('stopped', self.is_made())
             self.before0 = self.probes(self.c)
@@ -238,7 +248,7 @@ class Trial:
             if s.undo_stopped:
                 self.outcome = 'undone'
                 for i in range(2):
-                    e = self.call('CALL flakeid.convert_undo(%s)' % undo_args)
+                    e = self.call(undo)
                     if e:
                         self.fail('undo of stopped fails', said(e)); raise Stop
                     if not self.is_made(): break
@@ -246,7 +256,7 @@ class Trial:
                 self.same_dump('undone when stopped', dump0)
                 raise Stop
             kept = False
-        e = self.call('CALL flakeid.convert(%s)' % args)
+        e = self.call(convert)
         if e:
             message = said(e)
             clean = e.diag.sqlstate in ('55000', '42702') and ('cannot convert table' in message or 'cannot tell' in message)
@@ -258,7 +268,7 @@ class Trial:
             elif not clean: self.fail('raw error, nothing changed', message)
             elif not refused: self.fail('refused, plan silent', message)
             if changed or s.mode == 'stop' and not refused:
-                u = self.call('CALL flakeid.convert_undo(%s)' % undo_args)
+                u = self.call(undo)
                 if u: self.fail('undo of a failed call fails', said(u))
                 else: self.same_dump('undo of a failed call', dump0)
             self.compare('after failed call', data0 if s.mode != 'stop' else {}, self.data(True))
@@ -281,7 +291,7 @@ class Trial:
         again = self.probes(self.c)  # the second time: what fails once may be a cached plan
         self.compare_probes('convert, old session,', {k: v for k, v in self.before0.items() if now[k] == v and 'lastval' not in k[0]}, again)
         stamp = self.stamp()
-        e = self.call('CALL flakeid.convert(%s)' % args)
+        e = self.call(convert)
         if e: self.fail('second convert fails', said(e))
         elif stamp != self.stamp(): self.fail('second convert writes', 'definitions are written again')
         self.writes('convert', True)
@@ -291,7 +301,7 @@ class Trial:
         # Undo
         data2 = self.data(False)
         for i in range(2):  # a bigserial with ids of their own time takes two
-            e = self.call('CALL flakeid.convert_undo(%s)' % undo_args)
+            e = self.call(undo)
             if e:
                 self.fail('undo fails', said(e)); raise Stop
             if not self.is_made(): break
@@ -306,7 +316,7 @@ class Trial:
         self.compare_probes('undo', self.before0, self.fresh(self.probes))
         self.writes('undo', False)
         stamp = self.stamp()
-        e = self.call('CALL flakeid.convert_undo(%s)' % undo_args)
+        e = self.call(undo)
         if e: self.fail('second undo fails', said(e))
         elif stamp != self.stamp(): self.fail('second undo writes', 'definitions are written again')
     def also(self):
@@ -330,6 +340,7 @@ class Trial:
     def kill(self, call):
         """Ends the session of a call at some moment, while another one writes: what that was told is there, stays."""
         s, told, over = self.schema, [], threading.Event()
+        moment = s.killed or s.steps / 8
         victim, writer = connect(OWNER), connect(OWNER)
         pid = rows(victim, 'SELECT pg_backend_pid()')[0][0]
         def write():
@@ -348,7 +359,7 @@ class Trial:
             except psycopg2.Error: pass
         threads = [threading.Thread(target=x) for x in (write, run)]
         for x in threads: x.start()
-        time.sleep(s.killed)
+        time.sleep(moment)
         if s.hard:
             try:
                 rows(self.admin, "COPY (SELECT) TO PROGRAM 'kill -9 %d'" % pid)
@@ -359,7 +370,7 @@ class Trial:
         for x in threads: x.join()
         for c in (victim, writer): c.close()
         if s.hard: self.reconnect()
-        self.road.append('-- %s; killed%s after %.2f s' % (call, ' -9' if s.hard else '', s.killed))
+        self.road.append('-- %s; killed%s after %.2f s' % (call, ' -9' if s.hard else '', moment))
         there = {x[0] for x in rows(self.su, "SELECT nat FROM %s WHERE nat LIKE 'w%%'" % s.t)}
         if set(told) - there: self.fail('rows lost', '%d rows that were written beside it' % len(set(told) - there))
         rows(self.su, "SET session_replication_role = replica"); rows(self.su, "DELETE FROM %s WHERE nat LIKE 'w%%'" % s.t); rows(self.su, "RESET session_replication_role")

@@ -85,6 +85,40 @@ sql("CALL flakeid.convert('shop.$_')") for 'a', 'b';
 is(sql('SELECT count(*) FROM pairs JOIN a ON a.id = a_id JOIN b ON b.id = b_id'), 1, 'and both are done');
 is(sql(q{SELECT string_agg(format_type(atttypid, NULL), ' ' ORDER BY attname) FROM pg_attribute WHERE attrelid = 'pairs'::regclass AND attname IN ('a_id', 'b_id')}), 'flake flake', 'with their references');
 
+# Several tables by one call, which ends where one has begun, or is done: the next call goes on, and an undo takes all back
+sql(q{CREATE TABLE x (id serial PRIMARY KEY); CREATE TABLE y (id serial PRIMARY KEY, x_id int NOT NULL REFERENCES x); CREATE TABLE z (id serial PRIMARY KEY, y_id int REFERENCES y);
+	INSERT INTO x SELECT FROM generate_series(1, 1000); INSERT INTO y (x_id) SELECT id FROM x; INSERT INTO z (y_id) SELECT id FROM y});
+my $joined = q{SELECT count(*) FROM x JOIN y ON x_id = x.id JOIN z ON y_id = y.id};
+my $types = q{SELECT string_agg(attname || ' ' || format_type(atttypid, NULL), ', ' ORDER BY attrelid, attname) FROM pg_attribute
+	WHERE attrelid IN ('x'::regclass, 'y'::regclass, 'z'::regclass) AND attnum > 0 AND NOT attisdropped AND attname !~ '^flakeid_old_'};
+my $before = sql($types);
+for my $when ('before the second table has begun', 'when the first table is done')
+{
+	if ($when =~ /done/)
+	{
+		my $list = sql(q{SELECT jsonb_build_object('list', ARRAY['x'::regclass::oid, 'y'::regclass::oid, 'z'::regclass::oid], 'until', 'armed')});
+		for my $table ('x', 'y', 'z')
+		{
+			my $state = $list;
+			$state = sql("SELECT flakeid.convert_step('shop.$table', NULL, NULL, NULL, NULL, NULL, false, '$state')") while $state =~ /until/;
+		}
+	}
+	$other->('BEGIN; SELECT FROM z LIMIT 1');
+	$call = beside('call', q{CALL flakeid.convert_all('{shop.x,shop.y,shop.z}')}, $patient);
+	waits('call');
+	$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'call'});
+	like($call->(), qr/terminating connection/, "a call for several tables is killed $when");
+	is(sql(q{SELECT count(DISTINCT atttypid) FROM pg_attribute WHERE attrelid IN ('x'::regclass, 'y'::regclass) AND attname = 'id'}), $when =~ /done/ ? 2 : 1, 'just then');
+	sql('INSERT INTO z (y_id) SELECT max(id) FROM y');
+	$other->('COMMIT');
+	sql(q{CALL flakeid.convert_all('{shop.x,shop.y,shop.z}')});
+	is(sql($types), $before =~ s/integer/flake/gr, 'the next one ends it');
+	is(sql($joined), sql('SELECT count(*) FROM z'), 'all rows are there');
+	sql(q{CALL flakeid.convert_undo_all('{shop.x,shop.y,shop.z}')});
+	is(sql($types), $before, 'and an undo takes it back');
+	is(sql(q{SELECT count(*) FROM pg_class WHERE relname ~ 'flakeid_'}) . sql($joined), '0' . sql('SELECT count(*) FROM z'), 'with all rows');
+}
+
 # Beside partitioning
 sql(q{CREATE TABLE events (id bigserial PRIMARY KEY, what text); INSERT INTO events (what) SELECT n FROM generate_series(1, 100) n});
 $other->('BEGIN; SELECT FROM events');
