@@ -414,6 +414,21 @@ INSERT INTO named (n) VALUES (6) RETURNING id;
 DROP TABLE named, wide;
 DROP SEQUENCE old_style;
 
+-- Columns that refer without a constraint, under whatever plural, in a conversion that keeps ids
+CREATE TABLE statuses (id serial PRIMARY KEY, n int);
+CREATE TABLE shop_categories (id bigserial PRIMARY KEY);
+CREATE TABLE notes (status_id int, category_id int, old_statuses int, shop_category_id int, author_id int, noteworthy_id int, noteworthy_type text);
+INSERT INTO statuses (n) VALUES (1), (2);
+INSERT INTO notes (status_id) SELECT id FROM statuses;
+SELECT statement FROM flakeid.convert_plan('statuses') WHERE statement LIKE '-- May%';
+SELECT statement FROM flakeid.convert_plan('shop_categories') WHERE statement LIKE '-- May%';
+CALL flakeid.convert('statuses', also => '{"notes.status_id": null}');
+INSERT INTO statuses (n) VALUES (3);
+INSERT INTO notes (status_id) SELECT id FROM statuses WHERE n = 3;
+CALL flakeid.convert_undo('statuses');
+SELECT id, n, status_id FROM statuses LEFT JOIN notes ON status_id = id;
+DROP TABLE statuses, shop_categories, notes;
+
 -- Columns that follow without a constraint, one of them under a condition
 CREATE TABLE issues (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
 CREATE TABLE journals (issue_id int, n int);

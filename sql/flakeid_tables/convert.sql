@@ -491,7 +491,9 @@ DECLARE
     key flakeid.convert_place := places[1];
     types text := CASE WHEN key.typ IN ('int2'::regtype, 'int4'::regtype) THEN 'smallint|int2|integer|int|int4|serial' WHEN key.typ = 'int8'::regtype THEN 'bigint|int8|integer|int|int4' ELSE key.typ::text END;
     tab name := (SELECT c.relname FROM pg_class AS c WHERE c.oid = root);
-    one text := regexp_replace(tab, '(s|es)$', '');
+    -- The name, its last word, and one of each, however its plural is made
+    called text := (SELECT string_agg(DISTINCT x, '|') FROM regexp_replace(lower(tab COLLATE "C"), '\W', '.', 'g') AS n,
+                           LATERAL unnest(ARRAY[n, regexp_replace(n, '^.*_', '')]) AS w, LATERAL unnest(ARRAY[w, regexp_replace(w, 's$', ''), regexp_replace(w, 'es$', ''), regexp_replace(w, 'ies$', 'y')]) AS x);
     nsp oid := (SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = root);
     me oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = root);
     renumbers bool := memory ? 'map';
@@ -506,10 +508,11 @@ BEGIN
       AND NOT EXISTS (SELECT FROM pg_constraint AS f WHERE f.contype = 'f' AND f.conrelid = a.attrelid AND a.attnum = ANY (f.conkey))
       AND (a.atttypid = key.typ OR a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype, 'text'::regtype, 'varchar'::regtype)
            OR a.atttypid IN (SELECT t.oid FROM pg_type AS t WHERE t.typelem = key.typ AND t.typcategory = 'A'))
-      AND (lower(a.attname) ~ format('^(.*_)?(%s|%s)_?(%s|id|ids|nr|no|key)s?$', regexp_replace(lower(tab COLLATE "C"), '\W', '.', 'g'), regexp_replace(lower(one COLLATE "C"), '\W', '.', 'g'), regexp_replace(lower(key.col), '\W', '.', 'g'))
+      AND (lower(a.attname) ~ format('^(.*_)?(%s)_?(%s|id|ids|nr|no|key)s?$', called, regexp_replace(lower(key.col), '\W', '.', 'g'))
            OR lower(a.attname) LIKE '%\_id' AND EXISTS (SELECT FROM pg_attribute AS b WHERE b.attrelid = a.attrelid AND NOT b.attisdropped AND lower(b.attname) = regexp_replace(lower(a.attname), '_id$', '_type')));
     IF names IS NOT NULL THEN
         RETURN NEXT format('May refer to it without a foreign key, and %s: %s.', CASE WHEN renumbers THEN 'do not follow unless you name them (also => ...)'
+                           WHEN key.replaced THEN 'follow neither to eight bytes nor in an undo unless you name them (also => ...)'
                            ELSE 'are too small for new ids where they have fewer than eight bytes' END, names);
     END IF;
     IF changes THEN
