@@ -84,7 +84,7 @@ class Trial:
         self.tables = [t for p in self.pieces for t in p['tables']]
         # What one call converts: the table and its children, where all have keys of one column that is a number
         keys = rows(self.su, "SELECT format('%%I.%%I', c.relnamespace::regnamespace, c.relname), a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]"
-                             " WHERE i.indisprimary AND i.indnkeyatts = 1 AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) AND (a.atthasdef OR a.attidentity <> '') AND c.relnamespace::regnamespace::text = $q$%s$q$" % s.s)
+                             " WHERE i.indisprimary AND i.indnkeyatts = 1 AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) AND (a.atthasdef OR a.attidentity <> '') AND c.relowner = '%s'::regrole AND c.relnamespace::regnamespace::text = $q$%s$q$" % (OWNER, s.s))
         self.listed = [t for t, ref in self.tables if (t, s.raw[1] if t == s.t else 'id') in keys] if s.listed and not s.created_at else []
         if len(self.listed) < 2 or self.listed[0] != s.t: self.listed = []
     def normal(self, message):
