@@ -147,7 +147,7 @@ CREATE RULE away AS ON DELETE TO through DO INSTEAD DELETE FROM ruled WHERE id =
 CALL flakeid.convert('ruled');
 DROP TABLE ruled CASCADE;
 -- Indexes of partitions have names, comments and roles of their own
-CREATE TABLE visits (id bigserial, at int, n int, CONSTRAINT visit PRIMARY KEY (id, at), up bigint, up_at int, FOREIGN KEY (up, up_at) REFERENCES visits) PARTITION BY LIST (at);
+CREATE TABLE visits (id bigserial, at int, n int, CONSTRAINT visit PRIMARY KEY (id, at)) PARTITION BY LIST (at);
 CREATE TABLE numbers (id serial, at int, n int, CONSTRAINT number PRIMARY KEY (id, at)) PARTITION BY LIST (at);
 CREATE TABLE visits_1 PARTITION OF visits FOR VALUES IN (1, 2) PARTITION BY LIST (at);
 CREATE TABLE visits_11 PARTITION OF visits_1 FOR VALUES IN (1);
