@@ -1,6 +1,6 @@
 # A coordinator that has not seen all leases of its realm hands out nothing before they have ended, whatever put it in the place of the
 # one that has: a standby that was made before the first lease, or a database that got the id of the realm. And a role with a quota
-# holds no more leases than that, whatever its sessions do at the same time.
+# holds no more leases than that, whatever its sessions do at the same time. Nor do two questions at the same time get one node.
 use strict;
 use warnings;
 
@@ -81,6 +81,45 @@ is($first->safe_psql($database, q{SELECT string_agg(role || ' ' || held, ', ' OR
 $first->safe_psql($database, q{SELECT flakeid.lease_realm_set('default', role_leases => 0)});
 is(refusal($first, sprintf($many, 1, 700), database => $database, user => 'fleet'), '', 'and without a quota any number again');
 $_->quit for @sessions;
+
+#
+# Two at the same time
+#
+$first->safe_psql('postgres', 'CREATE DATABASE pair');
+$first->safe_psql('pair', q{CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator; SELECT flakeid.lease_realm_set('default', 3)});
+my ($one, $other) = map { $first->background_psql('pair', on_error_stop => 0) } 1, 2;
+my $pid = $other->query_safe('SELECT pg_backend_pid()');
+
+# What the second one is told, who asks while the first one's transaction is open; and whether he waits for its end
+sub beside
+{
+	my ($open, $asked) = @_;
+	$one->query_safe("BEGIN; SELECT flakeid.$open");
+	$other->{stderr} = '';
+	$other->query_until(qr/begun/, "\\echo begun\nSELECT flakeid.$asked;\n");
+	$first->poll_query_until('pair', qq{
+		SELECT query ~ '^SELECT flakeid' AND (state ~ 'idle' OR wait_event_type = 'Lock') FROM pg_stat_activity WHERE pid = $pid}) or die 'nobody asks';
+	my $waits = $first->safe_psql('pair', "SELECT count(*) FROM pg_locks WHERE pid = $pid AND NOT granted") > 0 ? ', who waited' : '';
+	$one->query_safe('COMMIT');
+	$other->query('SELECT 1');
+	return ($other->{stderr} =~ /ERROR: +(.*)/ ? $1 : 'answered') . $waits;
+}
+sub lease { my ($holder, @more) = @_; return "lease_acquire(" . join(', ', "'default'", "'$holder'", "'2 min'", @more) . ')' }
+my $token = '00000000-0000-0000-0000-000000000001';
+is(beside((lease('holder', "token => '$token'")) x 2), 'the token was used by a question that was asked at the same time, who waited', 'a question that is asked twice has one lease');
+my $node = $first->safe_psql('pair', "SELECT node FROM flakeid.lease_node WHERE token = '$token'");
+my $left = 3 - $node;
+my $changing = 'another transaction is changing node %d of realm "default"';
+is(beside(lease('a', $left), lease('b', $left)), sprintf($changing, $left), 'two want a node by its number: one has it');
+my $of_left = $first->safe_psql('pair', "SELECT token FROM flakeid.lease_node WHERE node = $left");
+for ([ "lease_release('$token', NULL)", "lease_renew('$token', '2 min')", $node ], [ "lease_renew('$of_left', '2 min')", "lease_revoke('default', $left)", $left ],
+	[ "lease_renew('$of_left', '2 min')", lease('a', "token => '$of_left'"), $left ], [ "lease_revoke('default', $left)", "lease_release('$of_left', clock_timestamp())", $left ])
+{
+	is(beside(@$_[ 0, 1 ]), sprintf($changing, $_->[2]), "$_->[1], beside $_->[0]");
+}
+is(beside(lease('a'), lease('b')), 'other transactions are changing the last free nodes of realm "default"', 'two want any node, and one is left');
+is($first->safe_psql('pair', q{SELECT count(*) FROM flakeid.leases AS x JOIN flakeid.leases AS y USING (node) WHERE x.acquired_at < y.acquired_at AND x.lease_end > y.lease_start}), '0', 'no two leases of a node overlap');
+$_->quit for $one, $other;
 
 # Nine tenths
 $first->safe_psql($database, q{SELECT flakeid.lease_realm_set('default', nodes => 40)});
