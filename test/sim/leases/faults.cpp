@@ -565,6 +565,7 @@ const std::vector<StepKind> lease_steps = {
     {"a server crashes", 'X', 15, step_crash},
     {"a server is stopped", 'F', 15, step_stop},
     {"a server crashes, comes back and is stopped", 'z', 15, step_crash_and_stop},
+    {"a server is stopped, so that a layout can yield again", 'y', 6, step_stop},
     {"a directory is copied", 'c', 10, step_copy},
     {"a server stands still", 'P', 10, step_stand_still},
     {"a clock is set", 'K', 15, step_clock},

@@ -106,15 +106,26 @@ bool is_of_old_range(const HistoryRow& lease)
     return last == tables.history.end() || &last->second != &lease;
 }
 
+// A transaction that somebody leaves open has the node.
+bool is_held_open(const Host& at, const NodeKey& key)
+{
+    return std::any_of(at.backends.begin(), at.backends.end(), [&](const auto& one) {
+        return one.second.holds_us > 0 && one.second.transaction != 0 &&
+               at.database.changes(one.second.transaction).nodes.count(key) != 0;
+    });
+}
+
 // Leases that were lost while the coordinator's clock was ahead last until then, and have all of
-// its nodes that are given to those who take any: that is not the first range.
+// its nodes that are given to those who take any: that is not the first range. So have those that
+// servers could not write down, where disks fail and a realm has few ranges.
 bool all_are_lost(int number)
 {
     const Host& at = world.has('g') ? hosts[region_of(number)] : host();
     const auto& nodes = at.database.tables.nodes;
-    return faults.ran_ahead && std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+    const bool lost = faults.ran_ahead || (world.has('d') && world.has('r'));
+    return lost && std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
                return node.first.first != default_realm || node.first.second == 0 ||
-                      node.second.free_from_us > host_wall_us(at);
+                      node.second.free_from_us > host_wall_us(at) || is_held_open(at, node.first);
            });
 }
 
@@ -142,11 +153,7 @@ bool may_be_denied(int number, int32_t node)
         taken = taken || (members[i].any &&
                           lease->holder.find("db-" + std::to_string(i)) != std::string::npos);
     }
-    const NodeKey key{default_realm, node};
-    for (const auto& [id, backend] : host().backends) {
-        taken = taken || (backend.holds_us > 0 && backend.transaction != 0 &&
-                          host().database.changes(backend.transaction).nodes.count(key) != 0);
-    }
+    taken = taken || is_held_open(host(), {default_realm, node});
     return its_own || taken || (member.further > 0 && held && lease->holder == "somebody");
 }
 
@@ -165,8 +172,11 @@ void serve_until_now(int number, const DrawingSession& one)
         sim::tell("server %d, for %.1f s", number, static_cast<double>(true_us - began) / 1e6);
         broken("life: a server does not go on in its own lease");
     }
+    if (wall_clock(servers[number]) < member.clock_was_us) {
+        member.behind_us = true_us;
+    }
     const int64_t alone_since = std::max({one.wants_since, member.started_us, member.still_until,
-                                          member.left_us, member.begins_us});
+                                          member.left_us, member.begins_us, member.behind_us});
     if (one.wants_since != 0 && member.left_us != 0 && !member.any && !world.has('d') &&
         true_us - alone_since > alone_bound_us) {
         sim::tell("server %d, for %.1f s", number,

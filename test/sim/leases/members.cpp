@@ -384,6 +384,7 @@ void set_clock(Server& server, int64_t ahead_us)
 {
     Member& member = members[server.number];
     member.clock_set_us = true_us;
+    member.clock_was_us = std::max(member.clock_was_us, wall_clock(server));
     if (!world.has('u')) { // a settled mark may have been answered by the clock as it was
         member.begins_us = std::max(member.begins_us, true_us + server.clock.offset + 10 * second);
     }

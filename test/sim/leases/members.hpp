@@ -26,6 +26,8 @@ struct Member {
     int64_t started_us = 0;
     int64_t served_us = 0; // when a session last got an id
     int64_t clock_set_us = 0;
+    int64_t clock_was_us = 0; // the latest moment that its clock said before it was set
+    int64_t behind_us = 0;    // when its clock last was behind that
     int64_t left_us = 0; // since when its settings name no coordinator; 0: they do
     int64_t made_until_us = 0; // before its start it stamped ids up to there
     int64_t stopped_since = 0;

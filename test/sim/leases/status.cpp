@@ -148,7 +148,7 @@ void look_at_status()
             broken("the status counts the usable nodes wrong");
         }
     }
-    const Answered& told = answered[number];
+    const Answered told = answered[number]; // as it was before the status is read
     const bool settled = told.life == here().life && !world.has('K') && !world.has('E') &&
                          std::max(told.at_us, member.still_until) < true_us - 20 * second;
     if (settled && flakeid::report_coordinator().answered_us < told.wall_us - second) {
