@@ -99,11 +99,7 @@ Draw step_as_asked(Word last, const WordShape& shape, const Limits& limits, Want
     for (uint64_t* ahead : {&then.ahead, &then.others_ahead, &then.start_ahead}) {
         *ahead += since; // of the clock as it is now
     }
-    Draw draw = step(last, shape, then, want);
-    if (word_back(shape, draw.word) != word_back(shape, std::max(last, limits.first))) {
-        draw.verdict = Verdict::extend;
-    }
-    return draw;
+    return step(last, shape, then, want);
 }
 
 Word last_of_several(const WordShape& shape, const Limits& limits, uint64_t back)

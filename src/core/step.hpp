@@ -134,8 +134,9 @@ Draw step(Word last, const WordShape& shape, const Limits& limits, Want want);
 
 // Returns the step that follows `last` in the tick in which the draw asked for a longer horizon. On
 // a slow disk that has passed when the horizon is flushed, and so may any later one: it still
-// serves. A step that raises the back field is none that may be issued. Rejected: extend the
-// horizon further, the slower the disk is. That would end at max_ahead.
+// serves. Rejected: extend the horizon further, the slower the disk is. That would end at
+// max_ahead. Issue no step that raises the back field: after a clock was set back, nobody would get
+// an id as long as the disk is slow.
 Draw step_as_asked(Word last, const WordShape& shape, const Limits& limits, Want want, Tick asked);
 
 // Returns the last word that several ids at once may take freely, with that back count: half of

@@ -149,12 +149,11 @@ void leave_open()
     }
 }
 
-// flake_next('layout') of any layout of this world; an error where flakeid.layout can make its ids.
-void draw_named()
+// flake_next('layout'); an error where flakeid.layout can make its ids.
+void draw_named(int layout)
 {
     alignas(Generator) static PROCESS_LOCAL char bytes[sizeof(Generator)] = {};
     static PROCESS_LOCAL int made_for = -1;
-    const int layout = some_layout(mine());
     Generator& g = *reinterpret_cast<Generator*>(bytes);
     const Before before = draw_begins(layout);
     if (made_for != layout || !still_good(g)) {
@@ -163,9 +162,31 @@ void draw_named()
         make_named(g, layouts[layout].text, strlen(layouts[layout].text));
         made_for = layout;
     }
-    const Word word = draw(g, {1, false}).word;
+    const Draw d = draw(g, {mine().one_in(3) ? 8U : 1U, false}); // all of a tick, or one
     was_named();
-    hand_out(g, word, layout, before, false);
+    for (uint32_t i = 0; i < d.count; i++) {
+        hand_out(g, d.word + i, layout, before, false);
+    }
+}
+
+// SET flakeid.layout
+void set_layout(int layout)
+{
+    if (set_setting("flakeid.layout", layouts[layout].text)) {
+        my_layout = layout;
+        note("sets layout %lld", layout);
+    }
+}
+
+// A layout makes ids that another session's flakeid.layout can make too, until somebody draws of that.
+void draw_yielding()
+{
+    const int before = my_layout;
+    set_layout(1);
+    for (int64_t n = mine().between(1, 6); n > 0; n--) {
+        draw_named(scaled_layout);
+    }
+    set_layout(before);
 }
 
 // flake_next('layout', node) of a node of the span.

@@ -17,7 +17,9 @@ void draw_one();
 void draw_many(int64_t n);
 void draw_all();
 void leave_open();
-void draw_named();
+void draw_named(int layout);
+void set_layout(int layout);
+void draw_yielding();
 void draw_of_node();
 
 } // namespace sim

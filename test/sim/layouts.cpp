@@ -37,6 +37,10 @@ SimLayout layouts[layout_count] = {
      "time:41:2ms node:4 sequence:3 epoch=2024-12-17T15:59:50Z",
      'h',
      {}},
+    {"20 ms, a bit of its sequence is one of the time of 10 ms",
+     "time:38:20ms sequence:3 machine:16 epoch=2026-01-01",
+     'S',
+     {}},
 };
 
 int layout_of_database[most_databases];

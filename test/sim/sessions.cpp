@@ -82,17 +82,6 @@ void in_savepoint()
     abort_subtransaction();
 }
 
-// SET flakeid.layout
-void set_layout()
-{
-    const int layout = some_layout(mine());
-    was_set();
-    if (set_setting("flakeid.layout", layouts[layout].text)) {
-        my_layout = layout;
-        note("sets layout %lld", layout);
-    }
-}
-
 // A query in parallel, of one worker. It draws for the transaction of its leader.
 struct Query {
     Process *leader, *worker; // nullptr: it has ended
@@ -184,8 +173,13 @@ void transact()
         }
         return;
     }
+    if (world.has('J') && world.has('S') && !lives.back().made_ids && mine().one_in(2)) {
+        draw_yielding();
+        return;
+    }
     if (world.has('H') && mine().one_in(15)) {
-        set_layout();
+        was_set();
+        set_layout(some_layout(mine()));
     }
     if (world.has('Q') && may_poll() && mine().one_in(6)) {
         ask_for_mark();
@@ -227,7 +221,7 @@ void transact()
         leave_open();
     }
     if (world.has('J') && mine().one_in(6)) {
-        draw_named();
+        draw_named(some_layout(mine()));
     }
     if (world.has('N') && mine().one_in(6)) {
         draw_of_node();

@@ -13,7 +13,8 @@ struct SimLayout {
     char feature; // that has it; 0: every world
     flakeid::Layout layout;
 };
-constexpr int layout_count = 12;
+constexpr int layout_count = 13;
+constexpr int scaled_layout = layout_count - 1; // whose last half tick is one of layout 0
 extern SimLayout layouts[layout_count];
 void parse_layouts();
 // One that this world has.

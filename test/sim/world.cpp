@@ -69,6 +69,7 @@ const char* const corners[] = {
     "DfKZ", "Dfr",     "BNXQR",  "bNXQR", "BGp",  "pDfZ",  "DfK",   "fPX",   "DVX",
     "GPV",  "DRMGK",   "DBRKFf", "dDfK",  "DM",   "dX",    "DPR",   "DGPR",  "Du",
     "DGuR", "t",       "Bt",     "ntX",   "nF",   "hF",    "DhX",   "hBKX",  "ebX",
+    "JS",    "JSX",   "JSFQ",
 };
 
 constexpr int most_sessions = flakeid::record_count + 4; // that write the file of the server
