@@ -351,12 +351,16 @@ BEGIN
                    JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = k.relname) AS x;
     RETURN QUERY
         SELECT DISTINCT CASE WHEN x.contype = 'x' THEN format('The column is in exclusion constraint %I of table %s, which is partitioned.', x.conname, x.conrelid::regclass)
-                             ELSE format('Constraint %I of table %s is not valid.', x.conname, x.conrelid::regclass) END,
-               format('ALTER TABLE %s %s CONSTRAINT %I;', x.conrelid::regclass, CASE x.contype WHEN 'x' THEN 'DROP' ELSE 'VALIDATE' END, x.conname)
+                             ELSE format('Constraint %I of table %s is not %s.', x.conname, x.conrelid::regclass, CASE WHEN x.enforced THEN 'valid' ELSE 'enforced' END) END,
+               format('ALTER TABLE %s %s CONSTRAINT %I;', x.conrelid::regclass, CASE WHEN x.contype = 'x' OR NOT x.enforced THEN 'DROP' ELSE 'VALIDATE' END, x.conname)
         FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t
-             JOIN pg_constraint AS x ON x.conrelid = t.rel
+             JOIN (SELECT k.*, coalesce((to_jsonb(k) ->> 'conenforced')::bool, true) AS enforced FROM pg_constraint AS k) AS x ON x.conrelid = t.rel
         WHERE x.conparentid = 0 AND (x.contype = 'x' AND NOT t.leaf AND t.att = ANY (x.conkey)
-                                     OR t.replaced AND (x.contype = 'c' OR x.contype = 'f' AND (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = t.rel AND a.attnum = t.att) <> key.typ) AND NOT x.convalidated AND t.att = ANY (x.conkey) AND NOT starts_with(x.conname, 'flakeid_full')) ORDER BY 2;
+                                     OR t.replaced AND (x.contype IN ('c', 'n') OR x.contype = 'f' AND (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = t.rel AND a.attnum = t.att) <> key.typ) AND NOT x.convalidated AND t.att = ANY (x.conkey) AND NOT starts_with(x.conname, 'flakeid_full')) ORDER BY 2;
+    RETURN QUERY
+        SELECT format('The column is in %s, which is WITHOUT OVERLAPS.', i.indexrelid::regclass), anew
+        FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t JOIN pg_index AS i ON i.indrelid = t.rel AND t.att = ANY (i.indkey)
+        WHERE i.indisexclusion AND i.indisunique ORDER BY i.indexrelid;
     RETURN QUERY
         SELECT format('Index %s has operator class %I, which takes %s and no other type.', i.indexrelid::regclass, o.opcname, o.opcintype::regtype), anew
         FROM flakeid.convert_trees(places) AS t

@@ -80,7 +80,7 @@ BEGIN
     RETURN coalesce(flakeid.convert_was(root, root_att), flakeid.convert_present(jsonb_build_object('way', memory ->> 'way', 'from', key.typ::text, 'type', memory ->> 'type', 'replaced', key.replaced,
         'kept', CASE WHEN memory ->> 'way' = 'kept' THEN coalesce(flakeid.convert_highest(root, key.col), 0) END,
         'map', memory ->> 'map', 'node', memory -> 'node', 'also', memory -> 'also',
-        'default', flakeid.convert_default(root, root_att),
+        'default', flakeid.convert_default(root, root_att), 'parts', flakeid.convert_part_defaults(root, root_att),
         'fresh', flakeid.convert_fresh(root, root_att),
         'identity', flakeid.convert_identity(root, root_att),
         'columns', (SELECT jsonb_agg(jsonb_build_object('table', p.rel::regclass::text, 'column', p.col,
@@ -88,6 +88,36 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_remains(oid, int2, flakeid.convert_place[], jsonb) IS 'internal: what a column is before it is converted';
+
+-- Partitions may have defaults of their own, or none.
+CREATE FUNCTION flakeid.convert_part_defaults(rel oid, att int2) RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT jsonb_agg(jsonb_build_object('table', d.relid::regclass::text, 'default', d.own) ORDER BY d.level, d.relid)
+    FROM (SELECT t.relid, t.level, flakeid.convert_default(t.relid, a.attnum) AS own, flakeid.convert_default(t.parentrelid, p.attnum) AS parents
+          FROM pg_partition_tree(rel) AS t
+               JOIN pg_attribute AS a ON a.attrelid = t.relid AND a.attname = flakeid.convert_column_name(rel, att)
+               JOIN pg_attribute AS p ON p.attrelid = t.parentrelid AND p.attname = a.attname
+          WHERE t.level > 0) AS d
+    WHERE d.own IS DISTINCT FROM d.parents
+$$;
+COMMENT ON FUNCTION flakeid.convert_part_defaults(oid, int2) IS 'internal: the defaults of partitions that are not that of what they are a part of';
+
+CREATE FUNCTION flakeid.convert_part_statements(rel oid, col name, parts jsonb) RETURNS text[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(format('ALTER TABLE %s ALTER COLUMN %I %s', x."table", col, coalesce('SET DEFAULT ' || x."default", 'DROP DEFAULT')) ORDER BY t.level), '{}')
+    FROM jsonb_to_recordset(parts) AS x ("table" text, "default" text) JOIN pg_partition_tree(rel) AS t ON t.relid = to_regclass(x."table")
+$$;
+COMMENT ON FUNCTION flakeid.convert_part_statements(oid, name, jsonb) IS 'internal: statements that give partitions their defaults';
+
+-- From PostgreSQL 18 on, a NOT NULL has a name and a comment, in each partition its own, where it may outlast that of the parent ("alone").
+CREATE FUNCTION flakeid.convert_not_nulls(rel oid, att int2, OUT tab regclass, OUT name name, OUT def text, OUT comment text, OUT level int4, OUT alone bool) RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT x.conrelid::regclass, x.conname, pg_get_constraintdef(x.oid), obj_description(x.oid, 'pg_constraint'), t.level, x.conislocal AND x.coninhcount > 0
+    FROM (SELECT rel AS oid, 0 AS level UNION ALL SELECT t.relid, t.level FROM pg_partition_tree(rel) AS t WHERE t.level > 0) AS t
+         JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attname = flakeid.convert_column_name(rel, att)
+         JOIN pg_constraint AS x ON x.conrelid = t.oid AND x.contype = 'n' AND x.conkey = ARRAY[a.attnum] ORDER BY t.level DESC, t.oid
+$$;
+COMMENT ON FUNCTION flakeid.convert_not_nulls(oid, int2) IS 'internal: the constraints NOT NULL of a column and of its partitions, from the last of these on';
 
 CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, places flakeid.convert_place[], memory jsonb, OUT statements text[], OUT slow jsonb, OUT validates text[])
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -163,7 +193,7 @@ BEGIN
 
     -- The default of the key
     SELECT CASE WHEN a.attidentity <> '' THEN format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY', root::regclass, a.attname)
-                WHEN a.atthasdef THEN format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', root::regclass, a.attname) END
+                WHEN a.atthasdef OR flakeid.convert_part_defaults(root, root_att) IS NOT NULL THEN format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', root::regclass, a.attname) END
     INTO statement FROM pg_attribute AS a WHERE a.attrelid = root AND a.attnum = root_att;
     statements := statements || CASE WHEN statement IS NULL THEN '{}' ELSE ARRAY[statement] END;
 
@@ -173,20 +203,19 @@ BEGIN
 
     -- Columns change places
     FOR c IN SELECT p.*, p.rel::regclass AS tab, a.attnotnull, a.attacl, a.attstattarget, a.attoptions, CASE WHEN forth THEN p.old_col ELSE flakeid.convert_name('gone', p.col) END AS gone,
-                    CASE WHEN p.depth > 0 THEN flakeid.convert_default(p.rel, p.att) END AS def, col_description(p.rel, p.att) AS comment,
+                    CASE WHEN p.depth > 0 THEN flakeid.convert_default(p.rel, p.att) END AS def, CASE WHEN p.depth > 0 THEN flakeid.convert_part_defaults(p.rel, p.att) END AS parts, col_description(p.rel, p.att) AS comment,
                     CASE WHEN a.attidentity = '' THEN flakeid.convert_sequence(p.rel, p.att) END AS seq
              FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attnum = p.att
              WHERE p.replaced LOOP
-        IF c.def IS NOT NULL THEN
+        IF c.def IS NOT NULL OR c.parts IS NOT NULL THEN
             statements := statements || format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT', c.tab, c.col);
         END IF;
-        IF c.attnotnull THEN
-            statements := statements || format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', c.tab, c.col);
-        END IF;
-        statements := statements || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.col, c.gone) || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.new_col, c.col);
-        IF c.attnotnull THEN
-            statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.tab, c.col);
-        END IF;
+        statements := statements || CASE WHEN c.attnotnull THEN ARRAY[format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', c.tab, c.col)] ELSE '{}' END
+            || ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', n.tab, c.col) FROM flakeid.convert_not_nulls(c.rel, c.att) AS n WHERE n.alone ORDER BY n.level)
+            || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.col, c.gone) || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.new_col, c.col)
+            || CASE WHEN c.attnotnull AND current_setting('server_version_num')::int4 < 180000 THEN ARRAY[format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.tab, c.col)] ELSE '{}' END
+            || ARRAY(SELECT unnest(format('ALTER TABLE %s ADD CONSTRAINT %I %s', n.tab, n.name, n.def) || flakeid.comment_statements(n.comment, format('CONSTRAINT %I ON %s', n.name, n.tab)))
+                     FROM flakeid.convert_not_nulls(c.rel, c.att) AS n);
         IF c.attstattarget >= 0 THEN
             statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', c.tab, c.col, c.attstattarget);
         END IF;
@@ -207,6 +236,7 @@ BEGIN
         IF c.def IS NOT NULL THEN
             statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', c.tab, c.col, c.def);
         END IF;
+        statements := statements || flakeid.convert_part_statements(c.rel, c.col, c.parts);
     END LOOP;
     statements := statements || ARRAY(SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.rel::regclass, k.filled) FROM flakeid.convert_marks(places) AS k);
     statements := statements || ARRAY(SELECT format('ALTER TABLE %s DROP COLUMN %I', p.rel::regclass, flakeid.convert_name('gone', p.col)) FROM unnest(places) AS p WHERE p.replaced AND NOT forth);
@@ -220,6 +250,7 @@ BEGIN
     ELSIF was ? 'default' THEN
         statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', root::regclass, key.col, was ->> 'default');
     END IF;
+    statements := statements || CASE WHEN forth THEN '{}' ELSE flakeid.convert_part_statements(root, key.col, was -> 'parts') END;
     parts := flakeid.convert_parts(places);
     statements := statements || keys || around || CASE WHEN parts IS NOT NULL THEN ARRAY[format('SELECT flakeid.convert_put_back(%L)', parts)] ELSE '{}' END;
     -- Whether ids were made since is looked up under the lock.
