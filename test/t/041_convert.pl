@@ -192,9 +192,9 @@ if ($node->pg_version >= 18)
 {
 	$node->safe_psql('postgres', 'CREATE EXTENSION btree_gist');
 	for (
-		[ 'CREATE TABLE a (id serial PRIMARY KEY); CREATE TABLE b (a int REFERENCES a); ALTER TABLE b ADD CONSTRAINT given NOT NULL a NOT VALID', qr/Constraint given of table shop\.b is not valid/ ],
-		[ 'CREATE TABLE a (id serial PRIMARY KEY, CONSTRAINT low CHECK (id < 9) NOT ENFORCED)', qr/Constraint low of table shop\.a is not enforced/ ],
-		[ 'CREATE TABLE a (id serial, during daterange, CONSTRAINT once PRIMARY KEY (id, during WITHOUT OVERLAPS)); CREATE TABLE b (a int, during daterange, FOREIGN KEY (a, PERIOD during) REFERENCES a)',
+		[ 'CREATE TABLE rooms (id serial PRIMARY KEY); CREATE TABLE guests (room int REFERENCES rooms); ALTER TABLE guests ADD CONSTRAINT given NOT NULL room NOT VALID', qr/Constraint given of table shop\.guests is not valid/ ],
+		[ 'CREATE TABLE rooms (id serial PRIMARY KEY, CONSTRAINT low CHECK (id < 9) NOT ENFORCED)', qr/Constraint low of table shop\.rooms is not enforced/ ],
+		[ 'CREATE TABLE rooms (id serial, during daterange, CONSTRAINT once PRIMARY KEY (id, during WITHOUT OVERLAPS)); CREATE TABLE guests (room int, during daterange, FOREIGN KEY (room, PERIOD during) REFERENCES rooms)',
 			qr/The column is in shop\.once, which is WITHOUT OVERLAPS/ ],
 	  )
 	{
@@ -202,15 +202,15 @@ if ($node->pg_version >= 18)
 		sql($made);
 		my $columns = q{SELECT c.oid, a.attname, a.atttypid FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid WHERE relnamespace = 'shop'::regnamespace ORDER BY c.oid, a.attnum};
 		my $was = sql($columns);
-		like(beside('call', "CALL flakeid.convert('shop.a', 'id')", '')->(), $told, "refused: $told");
+		like(beside('call', "CALL flakeid.convert('shop.rooms', 'id')", '')->(), $told, "refused: $told");
 		is(sql($columns), $was, 'and nothing has changed');
-		sql('DROP TABLE IF EXISTS b; DROP TABLE a');
+		sql('DROP TABLE IF EXISTS guests; DROP TABLE rooms');
 	}
-	sql(q{CREATE TABLE a (id serial CONSTRAINT given NOT NULL PRIMARY KEY); COMMENT ON CONSTRAINT given ON a IS 'of a'});
+	sql(q{CREATE TABLE rooms (id serial CONSTRAINT given NOT NULL PRIMARY KEY); COMMENT ON CONSTRAINT given ON rooms IS 'of rooms'});
 	for my $call ('convert', 'convert_undo')
 	{
-		is(beside('call', "CALL flakeid.$call('shop.a')", '')->(), '', $call);
-		is(sql(q{SELECT conname, obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = 'a'::regclass AND contype = 'n'}), 'given|of a', 'NOT NULL keeps its name and comment');
+		is(beside('call', "CALL flakeid.$call('shop.rooms')", '')->(), '', $call);
+		is(sql(q{SELECT conname, obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = 'rooms'::regclass AND contype = 'n'}), 'given|of rooms', 'NOT NULL keeps its name and comment');
 	}
 }
 
