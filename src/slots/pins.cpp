@@ -315,8 +315,9 @@ uint64_t watch_from_now(Pins& of)
     uint64_t since = pg_atomic_read_u64(&of.watched_since);
     if (unlikely(since == 0)) {
         LWLockAcquire(ProcArrayLock, LW_SHARED); // no transaction ends for others meanwhile
-        since = latest_completed_transaction();
-        pg_atomic_write_u64(&of.watched_since, since);
+        const uint64_t now = latest_completed_transaction();
+        // Who began it first, did for all.
+        since = pg_atomic_compare_exchange_u64(&of.watched_since, &since, now) ? now : since;
         LWLockRelease(ProcArrayLock);
     }
     return since;

@@ -123,6 +123,26 @@ TEST(Step, AsAsked)
     EXPECT_EQ(step_as_asked(ahead, shape, limits, {1, false}, Tick{50}).verdict, Verdict::wait);
 }
 
+TEST(Step, AsAskedRaisesBack)
+{
+    WordShape shape{};
+    shape.sequence_bits = 2;
+    shape.tick_bits = 40;
+    shape.has_back = true;
+    shape.max_back = 3;
+    shape.max_tick = Tick{1000000};
+    Limits limits{Tick{102}, 10, no_word, last_of_tick(shape, 1, Tick{101})};
+    // The clock was set back, and the horizon is flushed when it has passed.
+    const Word last = word_of(shape, 0, Tick{300}, 0);
+    ASSERT_EQ(step(last, shape, limits, {1, false}).verdict, Verdict::extend);
+    const Draw late = step_as_asked(last, shape, limits, {1, false}, Tick{100});
+    EXPECT_EQ(late.verdict, Verdict::issue);
+    EXPECT_EQ(late.word, word_of(shape, 1, Tick{100}, 0));
+    // Where it was not by the clock as it is now, no count is spent.
+    limits.now = Tick{289};
+    EXPECT_EQ(step_as_asked(last, shape, limits, {1, false}, Tick{100}).word, last + 1);
+}
+
 TEST(Step, WordsAndIdsOfEveryPreset)
 {
     Random random(5);
