@@ -117,6 +117,8 @@ for ([ "lease_release('$token', NULL)", "lease_renew('$token', '2 min')", $node 
 {
 	is(beside(@$_[ 0, 1 ]), sprintf($changing, $_->[2]), "$_->[1], beside $_->[0]");
 }
+# What was given back comes free with the next whole second.
+$first->poll_query_until('pair', "BEGIN; SELECT count(*) FROM flakeid." . lease('c') . '; ROLLBACK', "BEGIN\n1\nROLLBACK") or die 'no node comes free';
 is(beside(lease('a'), lease('b')), 'other transactions are changing the last free nodes of realm "default"', 'two want any node, and one is left');
 is($first->safe_psql('pair', q{SELECT count(*) FROM flakeid.leases AS x JOIN flakeid.leases AS y USING (node) WHERE x.acquired_at < y.acquired_at AND x.lease_end > y.lease_start}), '0', 'no two leases of a node overlap');
 $_->quit for $one, $other;
