@@ -139,11 +139,11 @@ PUBLIC = [
     ("cockroachdb", 148656994422095873, "cockroachlabs.com/docs/v1.1/serial"),
     ("cockroachdb", 148656994422161409, "cockroachlabs.com/docs/v1.1/serial"),
     ("cockroachdb", 148656994422194177, "cockroachlabs.com/docs/v1.1/serial"),
-    ("cockroachdb", 235191684988928001, "github.com/cockroachdb/cockroach/issues/15721"),
-    ("cockroachdb", 568469873039769601, "github.com/cockroachdb/docs/issues/9811"),
-    ("cockroachdb", 568470828140756993, "github.com/cockroachdb/docs/issues/9811"),
-    ("cockroachdb", 568474131622756353, "github.com/cockroachdb/docs/issues/9811"),
-    ("cockroachdb", 1134663890672549889, "github.com/Donkie/Spoolman/pull/1017"),
+    ("cockroachdb", 235191684988928001, "cockroachdb/cockroach/issues/15721"),
+    ("cockroachdb", 568469873039769601, "cockroachdb/docs/issues/9811"),
+    ("cockroachdb", 568470828140756993, "cockroachdb/docs/issues/9811"),
+    ("cockroachdb", 568474131622756353, "cockroachdb/docs/issues/9811"),
+    ("cockroachdb", 1134663890672549889, "Donkie/Spoolman/pull/1017"),
 ]
 MANY = 40  # of each preset
 
