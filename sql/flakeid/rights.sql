@@ -5,7 +5,7 @@ SELECT flakeid.set_rights('flakeid', ARRAY[
     'flakeid.raise_horizon(timestamptz)', 'flakeid.repair_horizon(bool)', 'flakeid.accept_clock()', 'flakeid.accept_secret()', 'flakeid.sealed_key(int4, text)',
     'flakeid.stats_reset()', 'flakeid.nodes()',
     'flakeid.sealed_hash(flake_sealed)', 'flakeid.sealed_hash_extended(flake_sealed, int8)', -- of guesses, they would tell the right one
-    'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.restore_denied()', 'flakeid.set_rights(name, regprocedure[])']::pg_catalog.regprocedure[]);
+    'flakeid.state_now()', 'flakeid.restore(text, int8)', 'flakeid.restore_denied()', 'flakeid.set_rights(name, regprocedure[])', 'flakeid.require_version(text)']::pg_catalog.regprocedure[]);
 
 GRANT USAGE ON SCHEMA flakeid TO PUBLIC;
 GRANT SELECT ON flakeid.layouts, flakeid.status, flakeid.stats, flakeid.unsettled TO PUBLIC;

@@ -10,22 +10,34 @@
 CREATE SCHEMA flakeid;
 COMMENT ON SCHEMA flakeid IS 'what extension flakeid keeps for itself';
 
--- A library that a server still runs may be another than the one that was installed.
-
 CREATE FUNCTION flakeid.version() RETURNS text
     AS 'MODULE_PATHNAME', 'flakeid_version' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION flakeid.version() IS 'version of the library';
 
-DO $$
+-- The library that a server still runs may be an earlier one than that which was installed, and extensions are updated one by one. So each
+-- script, one that updates too, begins with this. A later library, or later objects of flakeid, serve earlier objects.
+
+CREATE FUNCTION flakeid.require_version(objects text) RETURNS void
+    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    beside text := (SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'flakeid');
 BEGIN
-    IF flakeid.version() OPERATOR(pg_catalog.<>) '@VERSION@' THEN
+    IF string_to_array(flakeid.version(), '.')::int4[] < string_to_array(objects, '.')::int4[] THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'the running server uses another version of the flakeid library',
-            DETAIL = pg_catalog.format('The SQL objects are of version @VERSION@, the library is of version %s.', flakeid.version()),
+            DETAIL = format('The SQL objects are of version %s, the library is of version %s.', objects, flakeid.version()),
             HINT = 'Restart the server.';
+    ELSIF string_to_array(beside, '.')::int4[] < string_to_array(objects, '.')::int4[] THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('extension flakeid of this database is of version %s', beside),
+            DETAIL = format('What is to be made needs version %s of it.', objects),
+            HINT = 'Run: ALTER EXTENSION flakeid UPDATE';
     END IF;
 END
 $$;
+COMMENT ON FUNCTION flakeid.require_version(text) IS 'internal: an error where the library, or extension flakeid, is of an earlier version than objects that are to be made';
+
+SELECT flakeid.require_version('@VERSION@');
 
 -- The installer's default privileges may have given rights on what the script made, or taken some from PUBLIC. So each script
 -- ends with this, and then grants.

@@ -1,6 +1,8 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION flakeid_coordinator" to load this file. \quit
 
+SELECT flakeid.require_version('@VERSION@');
+
 -- Leases, the coordinator's side
 --
 -- Who may stamp ids of a range of nodes, from when until when. A range is a row of flakeid.lease_node, by

@@ -1,6 +1,8 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION flakeid_tables" to load this file. \quit
 
+SELECT flakeid.require_version('@VERSION@');
+
 -- The rights of a table's owner
 --
 -- What changes tables runs code of their owners: checks, defaults, triggers, expressions of indexes. So a statement on a table runs through

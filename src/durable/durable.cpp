@@ -105,18 +105,6 @@ int64_t* cells(Page page)
     return reinterpret_cast<int64_t*>(reinterpret_cast<char*>(row) + row->t_hoff);
 }
 
-// Of the SQL objects of this database; palloc'ed or constant.
-const char* installed_version()
-{
-    const char* version = "unknown";
-    extension_row([&](HeapTuple row, TupleDesc columns) {
-        bool null;
-        const Datum value = heap_getattr(row, Anum_pg_extension_extversion, columns, &null);
-        version = null ? version : TextDatumGetCString(value);
-    });
-    return version;
-}
-
 // The state of this database, locked; nullptr where there is none.
 Relation find_state(LOCKMODE mode)
 {
@@ -136,18 +124,23 @@ Relation find_state(LOCKMODE mode)
     }
 }
 
+// True where the SQL objects are those of this library, or nobody knows.
+bool objects_fit(const char* version)
+{
+    return version == nullptr || strcmp(version, FLAKEID_VERSION) == 0;
+}
+
 // `version` is that of the SQL objects.
 [[noreturn]] void throw_state_missing(const char* version)
 {
-    const bool renamed = strcmp(version, FLAKEID_VERSION) == 0;
+    if (!objects_fit(version)) {
+        throw_objects_do_not_fit(extension_name, version);
+    }
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("extension flakeid of this database does not fit the library"),
-            renamed ? errdetail("There is no view flakeid.state.")
-                    : errdetail("The SQL objects are of version %s, the library is of version %s.",
-                                version, FLAKEID_VERSION),
-            renamed ? errhint("If schema flakeid was renamed, give it its name back; otherwise "
-                              "restore the database.")
-                    : errhint("Run: ALTER EXTENSION flakeid UPDATE"));
+            errmsg("extension %s of this database does not fit the library", extension_name),
+            errdetail("There is no view flakeid.state."),
+            errhint("If schema flakeid was renamed, give it its name back; otherwise restore the "
+                    "database."));
 }
 
 } // namespace
@@ -165,8 +158,8 @@ DurablePage durable_open(BufferLockMode buffer_lock, LOCKMODE mode)
     DurablePage page{find_state(mode), InvalidBuffer, buffer_lock, InvalidXLogRecPtr};
     if (page.relation == nullptr || RelationGetNumberOfAttributes(page.relation) != durable_cells) {
         // Read once: an update may commit at any moment, and the error must not say half of it.
-        const char* version = installed_version();
-        if (page.relation == nullptr && strcmp(version, FLAKEID_VERSION) == 0) {
+        const char* version = objects_version(extension_name);
+        if (page.relation == nullptr && objects_fit(version)) {
             InvalidateSystemCaches(); // it has committed, and this session has not heard of it
             page.relation = find_state(mode);
         }

@@ -5,6 +5,7 @@
 #include "durable/durable.hpp"
 #include "durable/remembered.hpp"
 #include "durable/server_horizon.hpp"
+#include "server/extension.hpp"
 #include "server/messages.hpp"
 #include "server/shared.hpp"
 #include "settings/settings.hpp"
@@ -58,6 +59,7 @@ Loaded load(Horizon* horizon)
     if (is_loaded(horizon)) {
         return Loaded::yes;
     }
+    require_known_objects(extension_name);
     Durable durable;
     DurablePage page = durable_open(BUFFER_LOCK_SHARE);
     const bool known = durable_read(page, &durable) && durable.lost == 0;

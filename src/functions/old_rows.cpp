@@ -12,6 +12,7 @@
 // together with a transaction that may be rolled back, and no standby has the file.
 #include "durable/server_horizon.hpp"
 #include "functions/owner.hpp"
+#include "server/extension.hpp"
 #include "settings/node.hpp"
 #include "settings/role_settings.hpp"
 #include "settings/settings.hpp"
@@ -117,6 +118,7 @@ OfDatabase taken_here(Taken left_out)
 
 void require_owner(Oid table)
 {
+    require_known_objects(tables_extension);
     if (!has_privs_of_role(GetUserId(), owner_of(table))) {
         ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                 errmsg("must be owner of table %s", get_rel_name(table)));

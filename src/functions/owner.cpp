@@ -2,6 +2,8 @@
 // the owner that it calls gets no rights of the caller's and cannot take them.
 #include "functions/owner.hpp"
 
+#include "server/extension.hpp"
+
 extern "C" {
 #include "access/xact.h"
 #include "commands/trigger.h"
@@ -70,6 +72,7 @@ const char* run(const char* statement, MemoryContext result_memory)
 // The (sub)transaction that an error ends puts role, context and settings back.
 FLAKEID_FUNCTION(flakeid_as_owner)
 {
+    require_known_objects(tables_extension);
     const Oid table = PG_GETARG_OID(0);
     const char* statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
     const Oid owner = owner_of(table);

@@ -7,6 +7,36 @@ extern "C" {
 
 namespace flakeid {
 
+const char* objects_version(const char* extension)
+{
+    const char* version = nullptr;
+    extension_row(extension, [&](HeapTuple row, TupleDesc columns) {
+        bool null;
+        const Datum value = heap_getattr(row, Anum_pg_extension_extversion, columns, &null);
+        version = null ? nullptr : TextDatumGetCString(value);
+    });
+    return version;
+}
+
+void require_known_objects(const char* extension)
+{
+    const char* objects = objects_version(extension);
+    if (objects != nullptr && strverscmp(objects, FLAKEID_VERSION) > 0) {
+        throw_objects_do_not_fit(extension, objects);
+    }
+}
+
+void throw_objects_do_not_fit(const char* extension, const char* objects)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("extension %s of this database does not fit the library", extension),
+            errdetail("The SQL objects are of version %s, the library is of version %s.", objects,
+                      FLAKEID_VERSION),
+            strverscmp(objects, FLAKEID_VERSION) > 0
+                ? errhint("Install version %s of flakeid, and restart the server.", objects)
+                : errhint("Run: ALTER EXTENSION %s UPDATE", extension));
+}
+
 Oid function_beside(Oid function, const char* name, Oid argument, Oid second)
 {
     const Oid arguments[] = {argument, second};

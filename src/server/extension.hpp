@@ -28,19 +28,30 @@ void each_row(Oid table, Action action)
 
 constexpr char extension_name[] = "flakeid";
 
-// Gives `action` this extension's row of pg_extension, where there is one, with its columns.
+// Gives `action` the row of pg_extension of that name, where there is one, with its columns.
 template <typename Action>
-void extension_row(Action action)
+void extension_row(const char* name, Action action)
 {
     each_row(ExtensionRelationId, [&](HeapTuple row, TupleDesc columns) {
         const auto* extension = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row));
-        const bool ours = strcmp(NameStr(extension->extname), extension_name) == 0;
+        const bool ours = strcmp(NameStr(extension->extname), name) == 0;
         if (ours) {
             action(row, columns);
         }
         return ours;
     });
 }
+
+// Returns the version of the SQL objects of an extension in this database, palloc'ed; nullptr where
+// it is not there.
+const char* objects_version(const char* extension);
+
+// Throws where those are of a later version than the library, which lacks what they call, or knows
+// it otherwise. It serves those of earlier versions.
+void require_known_objects(const char* extension);
+
+// `objects`: their version.
+[[noreturn]] void throw_objects_do_not_fit(const char* extension, const char* objects);
 
 // Returns the function `name` of the extension and schema that `function` belongs to. It has no
 // argument, one of type `argument`, or after that one of type `second`. It is found by the schema's

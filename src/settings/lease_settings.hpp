@@ -9,9 +9,6 @@ namespace flakeid {
 constexpr char coordinator_hint[] = "Write a connection string such as host=ids.example.com "
                                     "dbname=ids user=shop, and keep the password "
                                     "in a passfile.";
-constexpr char client_hint[] =
-    "Install the library flakeid_libpq, which comes with flakeid " FLAKEID_VERSION
-    ", and restart the server.";
 
 struct LeaseSettings {
     const char* coordinator; // connection string; empty: none

@@ -392,7 +392,7 @@ void require_granted(const Layout& layout, const char* name, const NodeSpan& spa
 const char* function_of_layout_line(const char* layout)
 {
     Oid schema = InvalidOid;
-    extension_row([&](HeapTuple row, TupleDesc) {
+    extension_row(extension_name, [&](HeapTuple row, TupleDesc) {
         schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row))->extnamespace;
     });
     const char* name = quote_identifier(get_namespace_name(schema));

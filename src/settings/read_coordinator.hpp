@@ -16,6 +16,8 @@ struct CoordinatorText {
     bool no_client; // the problem: nothing here can ask a coordinator, whatever the string says
 };
 
+extern const char client_hint[]; // where nothing can
+
 // Reads a connection string. False with a problem when it is none or holds a password, or when the
 // library that would ask the coordinator cannot be used.
 bool read_coordinator(const char* conninfo, CoordinatorText* text);

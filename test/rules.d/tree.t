@@ -49,6 +49,10 @@ none('each older version has its scripts', grep { !-e } map { my $of = $_; map {
 none('scripts of older versions are as they were released', grep { sha256_hex(text($_)) ne ($sum{$_} // '') }
 	  grep { !/--\Q@{[ version() ]}\E\.sql$/ } glob 'sql/flakeid*--*.sql');
 
+# Before a script makes anything, it asks for a library that has it. (That the library has what any script made, test/rules asks.)
+none('each script asks for its version first',
+	grep { my ($to) = /--([\d.]+)\.sql$/; text($_) !~ /^SELECT flakeid\.require_version\('\Q$to\E'\);$/m } glob 'sql/flakeid*--*.sql');
+
 # Names in capitals stand for something else.
 my @missing;
 for my $file (grep { -T && !m{/node_modules/|/corpus/} } lines('find src sql test -type f'))

@@ -1,5 +1,6 @@
 // Rooms of flakeid that are not simulated: what the others ask them has one answer here.
 #include "durable/fingerprints.hpp"
+#include "server/extension.hpp"
 #include "settings/cluster.hpp"
 #include "settings/shared_node.hpp"
 #include "server.hpp"
@@ -36,6 +37,19 @@ Citus citus_cluster()
 int64_t max_ahead_of_roles_us()
 {
     return sim::here().max_ahead_of_roles_us;
+}
+
+// ---- The SQL objects are those of the library.
+const char* objects_version(const char*)
+{
+    return FLAKEID_VERSION;
+}
+
+void require_known_objects(const char*) {}
+
+void throw_objects_do_not_fit(const char*, const char*)
+{
+    __builtin_trap();
 }
 
 } // namespace flakeid

@@ -1,11 +1,14 @@
-# ALTER EXTENSION flakeid UPDATE: the catalogs of an updated database are those of a fresh one, from each version that was
-# released. Until there are two, a made-up next version stands for them: the script of this one, and an update that changes nothing.
+# ALTER EXTENSION ... UPDATE, of each subset of the extensions and in every order: the catalogs of an updated database are those of a fresh one,
+# from each version that was released, and to a made-up next one, whose objects are those of this one. A server gets its library as a package
+# brings it, while it runs. On the way ids are made, partitions kept and leases handed out; where versions do not fit, an error says what to do.
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
 use FlakeTest;
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -89,61 +92,170 @@ sub difference
 	return join "\n", map { ($count{$_} > 0 ? '+ ' : '- ') . $_ } grep { $count{$_} } sort keys %count;
 }
 
-my $node = server('main');
-my $version = $node->safe_psql('postgres', 'SELECT flakeid.version()');
-is($version, $node->safe_psql('postgres', q{SELECT default_version FROM pg_available_extensions WHERE name = 'flakeid'}), 'the version of the library');
-
-chomp(my $share = (run_command([ 'pg_config', '--sharedir' ]))[0]);
-my @made;
-sub make_up { my ($name, $text) = @_; push @made, write_file("$share/extension/$name", $text, 0644); return }
-END { my $status = $?; unlink @made; $? = $status }
-sub script { my ($name) = @_; return slurp_file("$share/extension/$name--$version.sql") }
+#
+# Two versions of everything
+#
+my $bin = installation();
+my ($libraries, $share) = map { (run_command([ "$bin/pg_config", $_ ]))[0] =~ s/\n//r } '--pkglibdir', '--sharedir';
 my @extensions = qw(flakeid flakeid_tables flakeid_coordinator);
+my ($version) = slurp_file(source_dir() . '/flakeid.control') =~ /^default_version = '(.*)'/m;
+my $next = $version =~ s/(\d+)$/$1 + 1/er;
+
+# Builds files of the sources, as of another version; only what names the version is compiled anew.
+sub build
+{
+	my ($directory, $of, @targets) = @_;
+	system('cp', '-pR', map({ source_dir() . "/$_" } qw(src sql Makefile flakeid.control)), $directory) == 0 or die;
+	my %names = map { $_ => 1 } split /\n/, (run_command([ 'sh', '-c', "cd '$directory' && grep -rl --include=*.[ch]pp FLAKEID_VERSION src" ]))[0];
+	for my $made (glob "$directory/src/*.d $directory/src/*/*.d $directory/src/*/*/*.d")
+	{
+		unlink $made =~ s/d$/o/r if grep { $names{$_} } slurp_file($made) =~ m{\bsrc/[\w/]+\.[ch]pp\b}g;
+	}
+	my ($out, $err) = run_command([ 'make', '-s', '-C', $directory, 'with_llvm=no', "EXTVERSION=$of", @targets ]);
+	-e "$directory/$_" or die "no $_: $out $err" for @targets;
+	return;
+}
+my @libraries = qw(flakeid.so flakeid_libpq.so);
+my $tempdir = PostgreSQL::Test::Utils::tempdir();
+mkdir "$tempdir/$_" for 'this', 'next';
+copy("$libraries/$_", "$tempdir/this/$_") or die $! for @libraries;
+build("$tempdir/next", $next, @libraries, map { "sql/$_--$next.sql" } @extensions);
+
+# A server that has a file mapped keeps it, as with a package.
+sub install
+{
+	my ($from, $to) = @_;
+	unlink $to;
+	copy($from, $to) or die "$to: $!";
+	return;
+}
+sub install_libraries { my ($of) = @_; install("$tempdir/$of/$_", "$libraries/$_") for @libraries; return }
+sub make_up { my ($name, $text) = @_; return write_file("$share/extension/$name", $text, 0644) }
+
+my $node = PostgreSQL::Test::Cluster->new('main', install_path => dirname($bin));
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'flakeid'");
+$node->start;
+
+#
+# The walk
+#
+
+# What each extension does for its users
+my %does = (
+	flakeid => 'SELECT flake_timestamp(flake_next()) IS NOT NULL',
+	flakeid_tables => 'CALL flakeid.maintain()',
+	flakeid_coordinator => q{SELECT flakeid.lease_release(token, NULL) FROM flakeid.lease_acquire('default', 'holder', '5 s')});
+my %first = (flakeid_tables => q{CREATE TABLE t (id flake PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id); CALL flakeid.partition('t', every => '1 day', ahead => 1)});
+sub does { return join '; ', 'SET client_min_messages = warning', @does{@_} }
+
+sub create
+{
+	my ($database, $of, @of_it) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, join '; ', (map { ("CREATE EXTENSION $_ VERSION '$of'", $first{$_} // ()) } @of_it), does(@of_it));
+	return;
+}
+
+# Updates a database in that order; all that its extensions do is done after each step. Who comes before flakeid is told so, and goes on after it.
+sub update
+{
+	my ($database, $from, $to, @order) = @_;
+	my @steps = @order;
+	if ($order[0] ne 'flakeid')
+	{
+		is(refusal($node, "ALTER EXTENSION $order[0] UPDATE TO '$to'", database => $database), "55000: extension flakeid of this database is of version $from\n"
+			  . "detail: What is to be made needs version $to of it.\nhint: Run: ALTER EXTENSION flakeid UPDATE", "$database: $order[0] before flakeid");
+		@steps = ('flakeid', grep { $_ ne 'flakeid' } @order);
+	}
+	is(refusal($node, join('; ', does(@order), map { ("ALTER EXTENSION $_ UPDATE TO '$to'", does(@order)) } @steps), database => $database), '', "$database: all goes on meanwhile");
+	return;
+}
+
+# Every order of a list
+sub orders { my @of = @_; return @of ? map { my $i = $_; map { [ $of[$i], @$_ ] } orders(@of[ grep { $_ != $i } 0 .. $#of ]) } 0 .. $#of : [] }
+sub named { return join('_', @_) =~ s/flakeid_?(\w?)[a-z]*/$1 || 'f'/ger =~ tr/./_/r }
+sub walk
+{
+	my ($to) = @_;
+	my @older = split /\n/, $node->safe_psql('postgres', qq{SELECT source FROM pg_extension_update_paths('flakeid') WHERE target = '$to' AND path IS NOT NULL});
+	for my $subset ([], ['flakeid_tables'], ['flakeid_coordinator'], [ 'flakeid_tables', 'flakeid_coordinator' ])
+	{
+		my @of_it = ('flakeid', @$subset);
+		create(my $fresh = named('fresh', $to, @of_it), $to, @of_it);
+		my $expected = $node->safe_psql($fresh, $facts);
+		cmp_ok(scalar(split /\n/, $expected), '>', 500, "$fresh: there are facts to compare");
+		for my $from (@older)
+		{
+			for my $order (orders(@of_it))
+			{
+				create(my $database = named('from', $from, 'to', $to, @$order), $from, @of_it);
+				update($database, $from, $to, @$order);
+				is(difference($expected, $node->safe_psql($database, $facts)), '', "$database: the catalogs are those of a fresh database");
+			}
+		}
+	}
+	return;
+}
+walk($version);
+is($node->safe_psql(named('fresh', $version, 'flakeid'), 'SELECT flakeid.version()'), $version, 'the version of the library');
+isnt(difference(map { $node->safe_psql(named('fresh', $version, 'flakeid'), $_) } $facts, "REVOKE EXECUTE ON FUNCTION flake_next(text) FROM PUBLIC;\n$facts"), '', 'a right that differs is found');
+
+#
+# The next version is installed while the server runs
+#
+create('shop', $version, @extensions);
+$node->safe_psql('shop', 'CREATE TABLE key (id bigserial PRIMARY KEY)');
+my $open = $node->background_psql('shop');
+my $first = $open->query_safe('SELECT flake_next()');
+install_libraries('next');
 for my $name (@extensions)
 {
-	make_up("$name--next.sql", script($name));
-	make_up("$name--$version--next.sql", '');
+	install("$tempdir/next/sql/$name--$next.sql", "$share/extension/$name--$next.sql");
+	make_up("$name--$version--$next.sql", "SELECT flakeid.require_version('$next');");
+	make_up("$name.control", slurp_file(source_dir() . "/$name.control") =~ s/^default_version = '\K[^']*/$next/mr);
 }
+my $restart = "55000: the running server uses another version of the flakeid library\n"
+  . "detail: The SQL objects are of version $next, the library is of version $version.\nhint: Restart the server.";
+is(refusal($node, does(@extensions), database => 'shop'), '', 'before the restart all goes on');
+is(refusal($node, "ALTER EXTENSION $_ UPDATE", database => 'shop'), $restart, "and ALTER EXTENSION $_ says restart") for @extensions;
+$node->safe_psql('postgres', 'CREATE DATABASE early');
+is(refusal($node, 'CREATE EXTENSION flakeid', database => 'early'), $restart, 'so does CREATE EXTENSION flakeid');
+$node->safe_psql('early', "CREATE EXTENSION flakeid VERSION '$version'");
+is(refusal($node, "CREATE EXTENSION $_", database => 'early'), $restart, "so does CREATE EXTENSION $_") for @extensions[ 1, 2 ];
+cmp_ok($open->query_safe('SELECT flake_next()'), '>', $first, 'a session goes on');
+$open->quit;
+$node->restart;
+is(refusal($node, does(@extensions), database => 'shop'), '', 'a later library serves the objects of an earlier one');
+is($node->safe_psql('shop', 'SELECT flakeid.version()'), $next, 'the version of the library');
+is(refusal($node, "CREATE EXTENSION $_", database => 'early'), "55000: extension flakeid of this database is of version $version\n"
+	  . "detail: What is to be made needs version $next of it.\nhint: Run: ALTER EXTENSION flakeid UPDATE", "CREATE EXTENSION $_ beside an earlier flakeid") for @extensions[ 1, 2 ];
+walk($next);
 
-# The walk: from each older version to this one, and from this one to the next.
-sub facts_after
+#
+# The earlier library again, under objects of the next version
+#
+$node->safe_psql('shop', join '; ', map { "ALTER EXTENSION $_ UPDATE" } @extensions);
+install_libraries('this');
+$node->restart;
+is($node->safe_psql('shop', 'SELECT flakeid.version(), flake_timestamp(5) IS NOT NULL'), "$version|t", 'an earlier library reads');
+for my $name (@extensions)
 {
-	my ($database, @statements) = @_;
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, $_) for @statements;
-	is(refusal($node, 'SELECT flake_next()', database => $database), '', "$database: ids are made");
-	return $node->safe_psql($database, $facts);
+	is(refusal($node, $_, database => 'shop'), "55000: extension $name of this database does not fit the library\n"
+		  . "detail: The SQL objects are of version $next, the library is of version $version.\nhint: Install version $next of flakeid, and restart the server.", "$name: $_")
+	  for {
+		flakeid => ['SELECT flake_next()'],
+		flakeid_tables => [ q{CALL flakeid.partition('t', every => '1 day')}, q{CALL flakeid.maintain()}, q{CALL flakeid.convert('key', 'id')} ],
+		flakeid_coordinator => [ q{SELECT flakeid.lease_acquire('default', 'holder', '5 s')}, q{SELECT flakeid.lease_begin_rest()}, q{SELECT flakeid.lease_end_rest()} ]
+	  }->{$name}->@*;
 }
-sub created { my ($of) = @_; return map { "CREATE EXTENSION $_ VERSION '$of'" } @extensions }
-for my $to ($version, 'next')
-{
-	my $fresh = facts_after("fresh_$to" =~ tr/./_/r, created($to));
-	cmp_ok(scalar(split /\n/, $fresh), '>', 500, "$to: there are facts to compare");
-	for my $from (split /\n/, $node->safe_psql('postgres', qq{SELECT source FROM pg_extension_update_paths('flakeid') WHERE target = '$to' AND path IS NOT NULL}))
-	{
-		my $updated = facts_after("${from}_to_$to" =~ tr/./_/r =~ s/^/from_/r, created($from),
-			map { "ALTER EXTENSION $_ UPDATE TO '$to'" } @extensions);
-		is(difference($fresh, $updated), '', "from $from to $to: the catalogs are those of a fresh database");
-	}
-}
-isnt(difference(facts_after('whole', 'CREATE EXTENSION flakeid'), facts_after('changed', 'CREATE EXTENSION flakeid', 'REVOKE EXECUTE ON FUNCTION flake_next(text) FROM PUBLIC')),
-	'', 'a right that differs is found');
-
-# An older library that the server still runs, under the objects of a newer one
-my $stand_in = c_library('stand_in', '#include "utils/builtins.h"
-PG_FUNCTION_INFO_V1(flakeid_version); Datum flakeid_version(PG_FUNCTION_ARGS) { return CStringGetTextDatum("0.0.1"); }');
-make_up('flakeid--newer.control', "module_pathname = '$stand_in'\n");
-make_up('flakeid--newer.sql', script('flakeid'));
-$node->safe_psql('postgres', 'CREATE DATABASE never');
-like(refusal($node, q{CREATE EXTENSION flakeid VERSION 'newer'}, database => 'never'),
-	qr/^55000: the running server uses another version of the flakeid library\ndetail: The SQL objects are of version \Q$version\E, the library is of version 0\.0\.1\.\nhint: Restart the server\.$/, 'CREATE EXTENSION says restart');
 
 # Objects whose durable state has another shape than the library keeps
-make_up('flakeid--older.sql', script('flakeid') =~ s{AS SELECT \* FROM flakeid.state_now\(\)}{AS SELECT 1 AS older}r);
+make_up('flakeid--0.0.1.sql', slurp_file("$share/extension/flakeid--$version.sql") =~ s/\Q$version\E/0.0.1/gr =~ s{AS SELECT \* FROM flakeid.state_now\(\)}{AS SELECT 1 AS older}r);
 $node->safe_psql('postgres', 'CREATE DATABASE late');
-$node->safe_psql('late', q{CREATE EXTENSION flakeid VERSION 'older'});
+$node->safe_psql('late', q{CREATE EXTENSION flakeid VERSION '0.0.1'});
 is(refusal($node, 'SELECT flake_next()', database => 'late'), "55000: extension flakeid of this database does not fit the library\n"
-	  . "detail: The SQL objects are of version older, the library is of version $version.\nhint: Run: ALTER EXTENSION flakeid UPDATE", 'an update is due');
+	  . "detail: The SQL objects are of version 0.0.1, the library is of version $version.\nhint: Run: ALTER EXTENSION flakeid UPDATE", 'an update is due');
 $node->stop;
 
 done_testing();

@@ -15,14 +15,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # An installation of its own, out of which the library can be taken.
-sub first_line { my ($out) = run_command([@_]); chomp $out; return $out }
-my $bin = first_line(source_dir() . '/test/stage', PostgreSQL::Test::Utils::tempdir() . '/stage');
-for my $of ([ '--pkglibdir', 'flakeid*.so' ], [ '--sharedir', 'extension/flakeid*' ])
-{
-	my ($from, $to) = map { first_line($_, $of->[0]) } 'pg_config', "$bin/pg_config";
-	copy($_, $to . substr($_, length $from)) or die "$_: $!" for glob "$from/$of->[1]";
-}
-my $library = first_line("$bin/pg_config", '--pkglibdir') . '/flakeid_libpq.so';
+my $bin = installation();
+chomp(my $libraries = (run_command([ "$bin/pg_config", '--pkglibdir' ]))[0]);
+my $library = "$libraries/flakeid_libpq.so";
 my ($version) = slurp_file(source_dir() . '/flakeid.control') =~ /^default_version = '(.*)'$/m;
 
 sub on_its_own { my ($name) = @_; return PostgreSQL::Test::Cluster->new($name, install_path => dirname($bin)) }

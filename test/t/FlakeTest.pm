@@ -6,10 +6,11 @@ use warnings;
 use Exporter 'import';
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
+use File::Copy qw(copy);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(source_dir server refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting c_library schemas);
+our @EXPORT = qw(source_dir server installation refusal write_file draw_at_once draw_ahead shell counts rising parallel_setting c_library schemas);
 
 # A server begins as a copy of $INITDB_TEMPLATE, where there is one: the framework itself does so from PostgreSQL 17 on.
 my $system = \&PostgreSQL::Test::Utils::system_or_bail;
@@ -36,6 +37,20 @@ sub server
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION flakeid');
 	return $node;
+}
+
+# An installation of PostgreSQL and flakeid of the test's own, whose files it may change: the directory of its programs. Servers are of it
+# with install_path => dirname(installation()).
+sub installation
+{
+	my $first_line = sub { my ($out) = run_command([@_]); chomp $out; return $out };
+	my $bin = $first_line->(source_dir() . '/test/stage', PostgreSQL::Test::Utils::tempdir() . '/stage');
+	for my $of ([ '--pkglibdir', 'flakeid*.so' ], [ '--sharedir', 'extension/flakeid*' ])
+	{
+		my ($from, $to) = map { $first_line->($_, $of->[0]) } 'pg_config', "$bin/pg_config";
+		copy($_, $to . substr($_, length $from)) or die "$_: $!" for glob "$from/$of->[1]";
+	}
+	return $bin;
 }
 
 # Runs test/schemas/run with some seeds, on a server of their own. Returns whether nothing failed but what is known, and what was printed.

@@ -3,6 +3,7 @@
 #include "leases/rules/term.hpp"
 #include "leases/rules/lease_rules.hpp"
 #include "leases/coordinator/lease_clock.hpp"
+#include "server/extension.hpp"
 #include "server/row.hpp"
 #include "server/clock.hpp"
 #include "server/messages.hpp"
@@ -17,6 +18,8 @@ extern "C" {
 using namespace flakeid;
 
 namespace {
+
+constexpr char coordinator_extension[] = "flakeid_coordinator";
 
 // Infinite moments are the same number in both, and so is what 64 bits do not hold.
 int64_t since_1970(TimestampTz at)
@@ -128,6 +131,7 @@ const char* uuid_text(const unsigned char* uuid)
 
 FLAKEID_FUNCTION(flakeid_lease_now)
 {
+    require_known_objects(coordinator_extension);
     const LeaseNow now = lease_clock_now(PG_GETARG_INT64(0));
     Datum values[] = {
         TimestampTzGetDatum(now.moment.now_us - us_from_1970_to_2000),
@@ -177,12 +181,14 @@ FLAKEID_FUNCTION(flakeid_lease_lock_role)
 
 FLAKEID_FUNCTION(flakeid_lease_rest)
 {
+    require_known_objects(coordinator_extension);
     lease_clock_rest(PG_GETARG_BOOL(0));
     PG_RETURN_VOID();
 }
 
 FLAKEID_FUNCTION(flakeid_lease_repair_clock)
 {
+    require_known_objects(coordinator_extension);
     (void)fcinfo;
     return interval_datum(lease_clock_repair());
 }

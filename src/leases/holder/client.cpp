@@ -7,6 +7,10 @@ namespace flakeid {
 
 const Client* client;
 
+const char client_hint[] =
+    "Install the library flakeid_libpq, which comes with flakeid " FLAKEID_VERSION
+    ", and restart the server.";
+
 namespace {
 
 // Loads the library, and returns what it has. An error that says why not.
