@@ -1,6 +1,7 @@
 # ALTER EXTENSION ... UPDATE, of each subset of the extensions and in every order: the catalogs of an updated database are those of a fresh one,
 # from each version that was released, and to a made-up next one, whose objects are those of this one. A server gets its library as a package
-# brings it, while it runs. On the way ids are made, partitions kept and leases handed out; where versions do not fit, an error says what to do.
+# brings it, while it runs, and has data. On the way ids are made, partitions kept and leases handed out; where versions do not fit, an error says
+# what to do. The edition in plain SQL is updated as its page says.
 use strict;
 use warnings;
 
@@ -9,6 +10,8 @@ use lib $FindBin::Bin;
 use FlakeTest;
 use File::Basename qw(dirname);
 use File::Copy qw(copy);
+use Leases;
+use Plain;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -105,7 +108,7 @@ my $next = $version =~ s/(\d+)$/$1 + 1/er;
 sub build
 {
 	my ($directory, $of, @targets) = @_;
-	system('cp', '-pR', map({ source_dir() . "/$_" } qw(src sql Makefile flakeid.control)), $directory) == 0 or die;
+	system('cp', '-pR', map({ source_dir() . "/$_" } qw(src sql packaging Makefile flakeid.control)), $directory) == 0 or die;
 	my %names = map { $_ => 1 } split /\n/, (run_command([ 'sh', '-c', "cd '$directory' && grep -rl --include=*.[ch]pp FLAKEID_VERSION src" ]))[0];
 	for my $made (glob "$directory/src/*.d $directory/src/*/*.d $directory/src/*/*/*.d")
 	{
@@ -134,8 +137,12 @@ sub make_up { my ($name, $text) = @_; return write_file("$share/extension/$name"
 
 my $node = PostgreSQL::Test::Cluster->new('main', install_path => dirname($bin));
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'flakeid'");
+write_file($node->data_dir . '/own.conf', "flakeid.node = auto\nflakeid.lease_ttl = 600s\nflakeid.coordinator = '" . $node->connstr('ids') =~ s/'/''/gr . "'\n");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'flakeid'\ninclude = 'own.conf'");
 $node->start;
+$node->safe_psql('postgres', 'CREATE ROLE flakeid_generator; CREATE DATABASE ids');
+$node->safe_psql('ids', "CREATE EXTENSION flakeid_coordinator CASCADE; SELECT flakeid.lease_realm_set('default', 1024, '1 hour', '2 s')");
+ok(wait_until(sub { refusal($node, 'SELECT flake_next()', database => 'ids') eq '' }), 'a server that is its own coordinator');
 
 #
 # The walk
@@ -174,7 +181,7 @@ sub update
 
 # Every order of a list
 sub orders { my @of = @_; return @of ? map { my $i = $_; map { [ $of[$i], @$_ ] } orders(@of[ grep { $_ != $i } 0 .. $#of ]) } 0 .. $#of : [] }
-sub named { return join('_', @_) =~ s/flakeid_?(\w?)[a-z]*/$1 || 'f'/ger =~ tr/./_/r }
+sub named { return join('_', map { /^flakeid(?:_(.))?/ ? $1 // 'f' : $_ } @_) =~ tr/./_/r }
 sub walk
 {
 	my ($to) = @_;
@@ -205,9 +212,55 @@ isnt(difference(map { $node->safe_psql(named('fresh', $version, 'flakeid'), $_) 
 # The next version is installed while the server runs
 #
 create('shop', $version, @extensions);
-$node->safe_psql('shop', 'CREATE TABLE key (id bigserial PRIMARY KEY)');
+write_file(my $secret = $node->basedir . '/secret', '2c1fd0e37b5a4961881f0a4c35d26b97');
+$node->safe_psql('postgres', "ALTER DATABASE shop SET flakeid.secret_file = '$secret'");
+$node->safe_psql('shop', q{
+	CREATE TABLE orders (id flake PRIMARY KEY DEFAULT flake_next(), public text);
+	INSERT INTO orders SELECT FROM generate_series(1, 1000);
+	UPDATE orders SET public = flake_seal(id, 'ord');
+	CREATE TABLE drawn (id flake);
+	CREATE TABLE hidden (id flake_sealed PRIMARY KEY DEFAULT flake_next());
+	INSERT INTO hidden SELECT FROM generate_series(1, 1000);
+	INSERT INTO t SELECT FROM generate_series(1, 1000);
+	CREATE TABLE key (id bigserial PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now());
+	CREATE TABLE refers (key bigint REFERENCES key);
+	INSERT INTO key SELECT FROM generate_series(1, 1000);
+	INSERT INTO refers SELECT id FROM key});
+$node->safe_psql('shop', q{CALL flakeid.convert('key', created_at => 'created_at')});
+my @leases = map { [split /\|/] } split /\n/, $node->safe_psql('ids', q{SELECT flakeid.lease_acquire('default', 'program', '1 hour'); SELECT holder, token, renewals FROM flakeid.lease_history WHERE released_at IS NULL ORDER BY holder = 'program'} =~ s/^SELECT/SELECT count(*) FROM/r);
+shift @leases;
+is(scalar(@leases), 2, 'the server holds a lease, and so does a program');
+
+# The edition in plain SQL, of a role that is no superuser
+install_plain($node, 'plain');
+sub in_plain { my ($sql) = @_; return $node->safe_psql('plain', $sql, extra_params => [ '-U', 'owner' ]) }
+in_plain(q{INSERT INTO flakeid_plain.settings VALUES ('node', '5');
+	SET search_path = public, flakeid_plain;
+	CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT flake_next(), item text);
+	INSERT INTO orders (item) SELECT 'pen' FROM generate_series(1, 1000);
+	CREATE TABLE event (id bigint PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id);
+	CALL partition('event', every => '1 day');
+	INSERT INTO event SELECT FROM generate_series(1, 1000)});
+
+# Draws many ids, and keeps them for the end: here, or in a table.
+my %drawn = (shop => [], plain => []);
+my $many = 'flake_next() FROM generate_series(1, 10000)';
+sub draw { my ($database) = @_; push $drawn{shop}->@*, split /\n/, $node->safe_psql($database, "SELECT $many"); return }
+sub draw_plain { push $drawn{plain}->@*, split /\n/, in_plain("SELECT flakeid_plain.$many"); return }
+sub draw_in { my ($session) = @_; $session->query_safe("INSERT INTO drawn SELECT $many"); return }
+
+# A dump, without what is another each time
+sub dumped
+{
+	my ($database, @options) = @_;
+	my ($out, $err) = run_command([ "$bin/pg_dump", @options, '-d', $node->connstr($database) ]);
+	$out or die $err;
+	return join "\n", grep { !/^\\(?:un)?restrict / } split /\n/, $out;
+}
+draw($_) for 'shop', 'ids';
+draw_plain();
 my $open = $node->background_psql('shop');
-my $first = $open->query_safe('SELECT flake_next()');
+draw_in($open);
 install_libraries('next');
 for my $name (@extensions)
 {
@@ -223,20 +276,69 @@ $node->safe_psql('postgres', 'CREATE DATABASE early');
 is(refusal($node, 'CREATE EXTENSION flakeid', database => 'early'), $restart, 'so does CREATE EXTENSION flakeid');
 $node->safe_psql('early', "CREATE EXTENSION flakeid VERSION '$version'");
 is(refusal($node, "CREATE EXTENSION $_", database => 'early'), $restart, "so does CREATE EXTENSION $_") for @extensions[ 1, 2 ];
-cmp_ok($open->query_safe('SELECT flake_next()'), '>', $first, 'a session goes on');
+draw_in($open);
+draw('ids');
 $open->quit;
 $node->restart;
+draw($_) for 'shop', 'ids';
 is(refusal($node, does(@extensions), database => 'shop'), '', 'a later library serves the objects of an earlier one');
 is($node->safe_psql('shop', 'SELECT flakeid.version()'), $next, 'the version of the library');
 is(refusal($node, "CREATE EXTENSION $_", database => 'early'), "55000: extension flakeid of this database is of version $version\n"
 	  . "detail: What is to be made needs version $next of it.\nhint: Run: ALTER EXTENSION flakeid UPDATE", "CREATE EXTENSION $_ beside an earlier flakeid") for @extensions[ 1, 2 ];
 walk($next);
 
+# Nothing of the data is changed but the version.
+my $session = $node->background_psql('shop');
+draw_in($session);
+my %before = map { $_ => dumped($_) } 'shop', 'ids';
+for my $name (@extensions)
+{
+	$node->safe_psql('shop', "ALTER EXTENSION $name UPDATE");
+	$node->safe_psql('ids', "ALTER EXTENSION $name UPDATE") if $name ne 'flakeid_tables';
+}
+is(difference($before{$_}, dumped($_)), '', "$_: the dump after the update is the one before") for sort keys %before;
+is(difference(map { $node->safe_psql($_, $facts) } named('fresh', $next, @extensions), 'shop'), '', 'the catalogs are those of a fresh database');
+draw_in($session);
+$session->quit;
+draw($_) for 'shop', 'ids', 'ids';
+is(refusal($node, does(@extensions), database => 'shop'), '', 'all goes on');
+is($node->safe_psql('shop', q{SELECT count(*) FROM orders WHERE flake_unseal(public, 'ord') = id AND public = flake_seal(id, 'ord')}), 1000, 'sealed keys with a prefix are what they were');
+$node->safe_psql('shop', 'INSERT INTO key DEFAULT VALUES; INSERT INTO t DEFAULT VALUES; INSERT INTO hidden DEFAULT VALUES');
+$node->safe_psql('shop', q{CALL flakeid.convert_undo('key')});
+is($node->safe_psql('shop', 'SELECT min(id), max(id), count(*) FROM key'), '1|1001|1001', 'a conversion that an earlier version made is undone');
+is($node->safe_psql('ids', "SELECT flakeid.lease_renew('$leases[1][1]', '1 hour') > now() + interval '59 min'"), 't', 'the program renews its lease');
+$node->safe_psql('postgres', q{ALTER SYSTEM SET flakeid.lease_ttl = '1200s'});
+$node->reload;
+ok(wait_until(sub { $node->safe_psql('ids', "SELECT renewals > $leases[0][2] FROM flakeid.lease_history WHERE token = '$leases[0][1]' AND released_at IS NULL") eq 't' }),
+	'and the server its own');
+
+# The edition in plain SQL is installed anew, as its page says.
+write_file("$tempdir/next/flakeid.control", slurp_file("$share/extension/flakeid.control"));
+my ($page) = slurp_file(source_dir() . '/doc/howto/plain_sql.md') =~ /^## Upgrade\n(.*?)^## /ms;
+system("$tempdir/next/packaging/plain/build $tempdir/build/plain >/dev/null") == 0 or die;
+my @plain = ('psql', '-XqU', 'owner', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('plain'));
+$node->command_fails_like([ @plain, '-f', "$tempdir/build/plain/flakeid_plain.sql" ], qr/flakeid in plain SQL is installed already\n.*\n?HINT: .*"Upgrade"/, 'what is installed is not installed over');
+$node->command_fails_like([ @plain, '-f', "$tempdir/build/plain/flakeid_plain_tables.sql" ], qr/flakeid_plain\.sql of version \Q$next\E comes first/, 'and the second file asks for the first');
+my %plain_before = map { $_ => dumped('plain', '-n', $_, $_ eq 'public' ? () : '-s') } 'public', 'flakeid_plain';
+write_file("$tempdir/upgrade.sql", join "SET client_min_messages = warning;\n\\cd $tempdir\n", '', $page =~ /^```sql\n(.*?)^```/gms);
+$node->command_ok([ @plain, '-f', "$tempdir/upgrade.sql" ], 'the page upgrades it');
+in_plain(q{ALTER TABLE event ALTER id SET DEFAULT flakeid_plain.flake_next(); CALL flakeid_plain.partition('event', every => '1 day')});
+is(difference($plain_before{public}, dumped('plain', '-n', 'public')), '', 'tables and rows are what they were');
+is(difference($plain_before{flakeid_plain} =~ s/\Q$version\E/$next/gr, dumped('plain', '-sn', 'flakeid_plain')), '', 'nothing else is changed but the version');
+draw_plain();
+in_plain('INSERT INTO orders DEFAULT VALUES; INSERT INTO event DEFAULT VALUES');
+push $drawn{shop}->@*, split /\n/, $node->safe_psql('shop', 'TABLE drawn');
+for my $of (sort keys %drawn)
+{
+	my %once = map { $_ => 1 } $drawn{$of}->@*;
+	is(scalar(keys %once), scalar($drawn{$of}->@*), "$of: none of the " . $drawn{$of}->@* . ' ids twice');
+}
+
 #
 # The earlier library again, under objects of the next version
 #
-$node->safe_psql('shop', join '; ', map { "ALTER EXTENSION $_ UPDATE" } @extensions);
 install_libraries('this');
+write_file($node->data_dir . '/own.conf', "flakeid.coordinator = ''\nflakeid.node = 5\n");
 $node->restart;
 is($node->safe_psql('shop', 'SELECT flakeid.version(), flake_timestamp(5) IS NOT NULL'), "$version|t", 'an earlier library reads');
 for my $name (@extensions)
@@ -245,7 +347,7 @@ for my $name (@extensions)
 		  . "detail: The SQL objects are of version $next, the library is of version $version.\nhint: Install version $next of flakeid, and restart the server.", "$name: $_")
 	  for {
 		flakeid => ['SELECT flake_next()'],
-		flakeid_tables => [ q{CALL flakeid.partition('t', every => '1 day')}, q{CALL flakeid.maintain()}, q{CALL flakeid.convert('key', 'id')} ],
+		flakeid_tables => [ q{CALL flakeid.partition('t', every => '1 day')}, q{CALL flakeid.maintain()}, q{CALL flakeid.convert('refers', 'key')} ],
 		flakeid_coordinator => [ q{SELECT flakeid.lease_acquire('default', 'holder', '5 s')}, q{SELECT flakeid.lease_begin_rest()}, q{SELECT flakeid.lease_end_rest()} ]
 	  }->{$name}->@*;
 }
