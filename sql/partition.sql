@@ -320,7 +320,7 @@ CALL flakeid.partition('regress_flakeid_shop.heap', '1 day');
 CALL flakeid.maintain('regress_flakeid_shop.heap');
 CALL flakeid.maintain();
 SELECT flakeid.partition_declare('regress_flakeid_shop.heap', '{"every": "1 hour", "ahead": 1, "keep": "1 hour", "layout": "snowflake"}');
-COMMENT ON TRIGGER flakeid_partitions ON regress_flakeid_shop.heap IS 'flakeid {"every": "1 hour", "ahead": 1, "keep": "1 hour", "layout": "snowflake"}';
+COMMENT ON TRIGGER flakeid_partitions ON regress_flakeid_shop.heap IS 'flakeid 1 {"every": "1 hour", "ahead": 1, "keep": "1 hour", "layout": "snowflake"}';
 RESET ROLE;
 CALL flakeid.partition('heap', '1 day', ahead => 6);
 SELECT DISTINCT relowner::regrole FROM pg_class WHERE oid IN (SELECT partition FROM flakeid.partitions);

@@ -95,9 +95,9 @@ CALL flakeid.maintain();
 SELECT detached();
 CREATE FUNCTION grow_old(tab regclass, by interval) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    said jsonb := substr(obj_description(tab, 'pg_class'), 9);
+    said jsonb := substr(obj_description(tab, 'pg_class'), 11);
 BEGIN
-    EXECUTE format('COMMENT ON TABLE %s IS %L', tab, 'flakeid ' || jsonb_set(said, '{at}', to_jsonb((said ->> 'at')::timestamptz - by))::text);
+    EXECUTE format('COMMENT ON TABLE %s IS %L', tab, 'flakeid 1 ' || jsonb_set(said, '{at}', to_jsonb((said ->> 'at')::timestamptz - by))::text);
 END
 $$;
 CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days', drop_old => true);
@@ -113,7 +113,7 @@ RESET ROLE;
 -- another's table with such a comment
 SET ROLE regress_flakeid_mallory;
 CREATE TABLE forged (id int);
-COMMENT ON TABLE forged IS 'flakeid {"of": "regress_flakeid_shop.event", "at": "2000-01-01 00:00Z"}';
+COMMENT ON TABLE forged IS 'flakeid 1 {"of": "regress_flakeid_shop.event", "at": "2000-01-01 00:00Z"}';
 RESET ROLE;
 SET ROLE regress_flakeid_owner;
 CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days', drop_old => true);
@@ -127,7 +127,7 @@ CREATE TABLE target_old PARTITION OF target FOR VALUES FROM (:low) TO (:high);
 GRANT ALL ON target TO regress_flakeid_mallory;
 SET ROLE regress_flakeid_mallory;
 CREATE TRIGGER flakeid_partitions AFTER TRUNCATE ON target FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION flakeid.declared('every=1 day', 'keep=1 hour');
-COMMENT ON TRIGGER flakeid_partitions ON target IS 'flakeid {"every": "1 day", "ahead": 1, "keep": "1 hour", "layout": "snowflake", "drop_old": true}';
+COMMENT ON TRIGGER flakeid_partitions ON target IS 'flakeid 1 {"every": "1 day", "ahead": 1, "keep": "1 hour", "layout": "snowflake", "drop_old": true}';
 SET ROLE regress_flakeid_owner;
 CALL flakeid.maintain();
 SELECT problems();
@@ -138,7 +138,7 @@ SET ROLE regress_flakeid_owner;
 CALL flakeid.maintain('target');
 SELECT every, keep FROM flakeid.partition_declared('target');
 -- what cannot be read
-COMMENT ON TRIGGER flakeid_partitions ON target IS 'flakeid {"every": "1 day", "ahead": 1, "layout": "no such layout"}';
+COMMENT ON TRIGGER flakeid_partitions ON target IS 'flakeid 1 {"every": "1 day", "ahead": 1, "layout": "no such layout"}';
 SELECT problems();
 CALL flakeid.maintain('target');
 COMMENT ON TRIGGER flakeid_partitions ON target IS 'mine';
@@ -216,12 +216,15 @@ SELECT to_regclass('regress_flakeid_shop.taken') AS taken;
 RESET SESSION AUTHORIZATION;
 
 -- Partitions and referrers of others
+CREATE ROLE regress_flakeid_root SUPERUSER;
 CREATE TABLE superusers (id flake PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id);
+ALTER TABLE superusers OWNER TO regress_flakeid_root;
 CREATE TABLE theirs (id flake PRIMARY KEY);
 ALTER TABLE theirs OWNER TO regress_flakeid_mallory;
 ALTER TABLE superusers ATTACH PARTITION theirs FOR VALUES FROM (:low) TO (:high);
 CALL flakeid.partition('superusers', every => '1 day');
 DROP TABLE superusers;
+DROP ROLE regress_flakeid_root;
 SET ROLE regress_flakeid_owner;
 CREATE TABLE referred (id flake PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id);
 CREATE TABLE referred_old PARTITION OF referred FOR VALUES FROM (:low) TO (:high);

@@ -15,6 +15,7 @@ for my $file (glob "$top/src/*/*.[ch]pp $top/src/*/*/*.[ch]pp")
 	local $/;
 	my $text = <$in>;
 	push @{ $expression{$1} }, $2 while $text =~ /^(?:inline )?constexpr \w+ (\w+) =\s+([^;]+);/mg;
+	$expression{shared_version} = [$1] if $text =~ /^#define FLAKEID_SHARED_VERSION (\d+)$/m;
 	$expression{preset_count} = [ scalar(() = $1 =~ /\{"/g) ] if $text =~ /^inline constexpr Preset presets\[\] = \{\n(.*?)^\};/ms;
 }
 

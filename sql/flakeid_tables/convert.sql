@@ -101,7 +101,7 @@ DECLARE
 BEGIN
     IF was ? 'validates' THEN
         PERFORM flakeid.convert_run(ARRAY[was #>> '{validates,0}', format('COMMENT ON TRIGGER %I ON %s IS %L', trigger, root::regclass,
-            format('flakeid %s', CASE WHEN jsonb_array_length(was -> 'validates') > 1 THEN was #- '{validates,0}' ELSE was - 'validates' END))]);
+            flakeid.convert_comment(CASE WHEN jsonb_array_length(was -> 'validates') > 1 THEN was #- '{validates,0}' ELSE was - 'validates' END))]);
         RETURN true;
     ELSIF was ->> 'way' = 'undone' THEN
         PERFORM flakeid.partition_lock(ARRAY[root::regclass], 'ACCESS EXCLUSIVE');
@@ -352,7 +352,7 @@ BEGIN
             END IF;
             IF NOT undo OR cardinality(swap.validates) > 0 THEN
                 EXECUTE format('COMMENT ON TRIGGER %I ON %s IS %L', flakeid.convert_name('was', (state ->> 'column')::name), tab,
-                    format('flakeid %s', was || CASE WHEN cardinality(swap.validates) > 0 THEN jsonb_build_object('validates', swap.validates) ELSE '{}' END));
+                    flakeid.convert_comment(was || CASE WHEN cardinality(swap.validates) > 0 THEN jsonb_build_object('validates', swap.validates) ELSE '{}' END));
             END IF;
             RETURN flakeid.convert_note(state, 'longest', locked) || jsonb_build_object('did', format('column %I is changed', state ->> 'column'), 'swapped', true);
         END IF;
@@ -688,7 +688,8 @@ CREATE VIEW flakeid.conversions AS
     ORDER BY m.memory ->> 'table', m.memory ->> 'column', t.tgrelid)
     UNION ALL
     SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), a.attname::pg_catalog.text,
-           CASE WHEN m.memory ? 'validates' THEN 'constraints are validated' WHEN flakeid.convert_is_made(c.oid, a.attnum) THEN 'done'
+           CASE WHEN m.memory ? 'format' THEN pg_catalog.concat('of format ', m.memory ->> 'format', ', which this version does not know')
+                WHEN m.memory ? 'validates' THEN 'constraints are validated' WHEN flakeid.convert_is_made(c.oid, a.attnum) THEN 'done'
                 ELSE 'done, but another default makes ids now: call flakeid.convert() again' END, NULL, NULL, NULL
     FROM pg_catalog.pg_trigger AS t
          JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid AND pg_catalog.pg_has_role(c.relowner, 'USAGE')

@@ -38,15 +38,39 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_type(text) IS 'internal: the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
 
 -- An owner can write what he likes into his comments, so nothing here fails on what it reads.
+-- What this extension writes into comments: its name, the number of the format, and JSON. Of a later format it knows two things: that it is
+-- one, and which node the ids of old rows have, which stays where it is.
+CREATE FUNCTION flakeid.convert_comment(memory jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT 'flakeid 1 ' || memory::text
+$$;
+COMMENT ON FUNCTION flakeid.convert_comment(jsonb) IS 'internal: a comment that holds a declaration, or what a conversion remembers';
+
 CREATE FUNCTION flakeid.convert_memory(comment text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    parts text[] := regexp_match(comment, '^flakeid (\d{1,9}) (\{.*)$');
 BEGIN
-    RETURN CASE WHEN starts_with(comment, 'flakeid {') THEN substr(comment, 9)::jsonb END;
+    RETURN CASE WHEN parts[1] = '1' THEN parts[2]::jsonb
+                WHEN parts IS NOT NULL THEN jsonb_build_object('format', parts[1]::int4, 'node', parts[2]::jsonb -> 'node') END;
 EXCEPTION WHEN OTHERS THEN
-    RETURN NULL;
+    RETURN CASE WHEN parts[1] <> '1' THEN jsonb_build_object('format', parts[1]::int4) END;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_memory(text) IS 'internal: what a conversion wrote into a comment';
+COMMENT ON FUNCTION flakeid.convert_memory(text) IS 'internal: what such a comment holds';
+
+CREATE FUNCTION flakeid.convert_known(memory jsonb, what text, tab regclass) RETURNS jsonb
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF memory ? 'format' THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('the %s of table %s is of format %s', what, tab, memory ->> 'format'),
+            DETAIL = 'This version knows format 1.',
+            HINT = 'Install the later version of flakeid that wrote it, and update its extensions.';
+    END IF;
+    RETURN memory;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_known(jsonb, text, regclass) IS 'internal: the same, and an error where it is of another format';
 
 -- jsonb_strip_nulls() would reach into what a caller gave.
 CREATE FUNCTION flakeid.convert_present(memory jsonb) RETURNS jsonb
@@ -82,6 +106,9 @@ BEGIN
                 HINT = 'Name the column as the second argument.';
         END IF;
     END IF;
+    PERFORM flakeid.convert_known(flakeid.convert_memory(c.comment), 'conversion', tab)
+    FROM pg_trigger AS t, unnest(ARRAY[obj_description(t.oid, 'pg_trigger'), obj_description(t.tgfoid, 'pg_proc')]) AS c (comment)
+    WHERE t.tgrelid = tab AND t.tgname ~ '^(zzzz_flakeid_(fill|move)|flakeid_was)_';
     RETURN found[array_lower(found, 1)];
 END
 $$;
@@ -107,7 +134,7 @@ COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'internal: the name of w
 CREATE FUNCTION flakeid.convert_was(root oid, root_att int2) RETURNS jsonb
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN (SELECT flakeid.convert_memory(d.description)
+    RETURN (SELECT flakeid.convert_known(flakeid.convert_memory(d.description), 'conversion', root)
             FROM pg_trigger AS t JOIN pg_description AS d ON d.classoid = 'pg_trigger'::regclass AND d.objoid = t.oid AND d.objsubid = 0
             WHERE t.tgrelid = root AND t.tgname = flakeid.convert_name('was', flakeid.convert_column_name(root, root_att)) AND NOT t.tgisinternal);
 END

@@ -360,7 +360,7 @@ BEGIN
             format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql%s AS %L', name, CASE WHEN memory ? 'finds' THEN ' SECURITY DEFINER SET search_path = pg_catalog, pg_temp' END,
                 format(E'\nBEGIN%s\n    RETURN NEW;\nEND\n', body)),
             format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', name),
-            format('COMMENT ON FUNCTION %s() IS %L', name, format('flakeid %s', remember)),
+            format('COMMENT ON FUNCTION %s() IS %L', name, flakeid.convert_comment(remember)),
             format('CREATE TRIGGER %I BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION %s()', mark.fill, tab::regclass, name),
             format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', tab::regclass, mark.fill)];
     END IF;
@@ -511,7 +511,7 @@ DECLARE
     f record;
 BEGIN
     FOR f IN SELECT x.func FROM flakeid.convert_fills(root, root_att) AS x LIMIT 1 LOOP
-        EXECUTE format('COMMENT ON FUNCTION %s IS %L', f.func::regprocedure, format('flakeid %s', memory));
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', f.func::regprocedure, flakeid.convert_comment(memory));
     END LOOP;
 END
 $$;

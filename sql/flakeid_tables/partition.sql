@@ -44,8 +44,10 @@ CREATE FUNCTION flakeid.partition_declarations(of_table regclass, OUT parent reg
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     -- Sessions cannot reach temporary tables of each other.
-    RETURN QUERY SELECT c.oid::regclass, c.relowner, flakeid.convert_memory(obj_description(g.oid, 'pg_trigger'))
-        FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relkind = 'p' AND c.relpersistence <> 't'
+    RETURN QUERY SELECT c.oid::regclass, c.relowner,
+            CASE WHEN of_table IS NULL THEN m.memory ELSE flakeid.convert_known(m.memory, 'declaration', of_table) END
+        FROM pg_trigger AS g JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relkind = 'p' AND c.relpersistence <> 't',
+            flakeid.convert_memory(obj_description(g.oid, 'pg_trigger')) AS m (memory)
         WHERE g.tgname = 'flakeid_partitions' AND g.tgfoid = 'flakeid.declared()'::regprocedure AND (of_table IS NULL OR g.tgrelid = of_table) ORDER BY 1;
 END
 $$;
@@ -98,7 +100,7 @@ BEGIN
     IF NOT is_there THEN
         EXECUTE format('CREATE OR REPLACE TRIGGER flakeid_partitions AFTER TRUNCATE ON %s FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION flakeid.declared()', parent);
     END IF;
-    EXECUTE format('COMMENT ON TRIGGER flakeid_partitions ON %s IS %L', parent, 'flakeid ' || jsonb_strip_nulls(said)::text);
+    EXECUTE format('COMMENT ON TRIGGER flakeid_partitions ON %s IS %L', parent, flakeid.convert_comment(jsonb_strip_nulls(said)));
     action := 'declared';
     object := parent;
 END
@@ -861,9 +863,9 @@ COMMENT ON FUNCTION flakeid.partition_detach(regclass, regclass) IS 'internal: a
 CREATE FUNCTION flakeid.partition_mark(parent regclass, old regclass) RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    EXECUTE format('COMMENT ON TABLE %s IS %L', old, 'flakeid ' || jsonb_strip_nulls(jsonb_build_object(
+    EXECUTE format('COMMENT ON TABLE %s IS %L', old, flakeid.convert_comment(jsonb_strip_nulls(jsonb_build_object(
         'of', (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent),
-        'at', now(), 'comment', obj_description(old, 'pg_class')))::text);
+        'at', now(), 'comment', obj_description(old, 'pg_class')))));
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_mark(regclass, regclass) IS 'internal: writes into the comment of a table what it was a partition of, and when';
@@ -873,7 +875,7 @@ CREATE FUNCTION flakeid.partition_detached(parent regclass, OUT old regclass, OU
 BEGIN
     RETURN QUERY SELECT c.oid::regclass, (m.memory ->> 'at')::timestamptz
         FROM pg_class AS o JOIN pg_class AS c ON c.relowner = o.relowner AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-            JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid {'),
+            JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid 1 {'),
             flakeid.convert_memory(d.description) AS m (memory)
         WHERE o.oid = parent AND to_regclass(m.memory ->> 'of') = parent;
 END
@@ -1457,7 +1459,8 @@ DECLARE
     i pg_catalog.record;
 BEGIN
     PERFORM flakeid.partition_begin();
-    PERFORM flakeid.partition_ask(parent), flakeid.partition_check(every, ahead, keep, time_zone), flakeid.partition_key(parent);
+    PERFORM flakeid.partition_ask(parent), flakeid.partition_check(every, ahead, keep, time_zone),
+        flakeid.convert_kept(parent, (flakeid.partition_key(parent)).attnum);
     IF keep IS NOT NULL THEN
         PERFORM flakeid.partition_source(parent, layout);
     END IF;

@@ -40,7 +40,20 @@ struct Taken {
     Oid table;
 };
 
-// Reads one of "node:table node:table ..."; false at the end. What is no such text ends it, too.
+// The setting's text is "format;node:table node:table ...".
+constexpr int list_format = 1;
+
+[[noreturn]] void throw_other_list(Oid database, const char* list)
+{
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("setting %s of database \"%s\" is of another format", old_row_nodes_name,
+                   get_database_name(database)),
+            errdetail("It is \"%s\", and this library knows format %d, which begins with \"%d;\".",
+                      list, list_format, list_format),
+            errhint("Install the later version of flakeid that this server had."));
+}
+
+// Reads the next one, before which `at` stands; false where none is left.
 bool next_taken(const char** at, Taken* taken)
 {
     int length = 0;
@@ -55,9 +68,21 @@ bool next_taken(const char** at, Taken* taken)
 template <typename See>
 void for_all_taken(See see)
 {
-    each_role_setting(old_row_nodes_name, [&](Oid database, Oid role, const char* at) {
-        for (Taken taken; !OidIsValid(role) && next_taken(&at, &taken);) {
+    each_role_setting(old_row_nodes_name, [&](Oid database, Oid role, const char* list) {
+        if (OidIsValid(role) || *list == '\0') {
+            return;
+        }
+        int format = 0;
+        int length = 0;
+        if (sscanf(list, "%d;%n", &format, &length) != 1 || format != list_format || length == 0) {
+            throw_other_list(database, list);
+        }
+        const char* at = list + length;
+        for (Taken taken; next_taken(&at, &taken);) {
             see(database, taken);
+        }
+        if (*at != '\0') {
+            throw_other_list(database, list);
         }
     });
 }
@@ -98,6 +123,9 @@ struct OfDatabase {
 
 void append(OfDatabase* list, Taken taken)
 {
+    if (list->count == 0) {
+        appendStringInfo(&list->text, "%d;", list_format);
+    }
     appendStringInfo(&list->text, "%s%u:%u", list->count == 0 ? "" : " ", taken.node, taken.table);
     list->count++;
 }

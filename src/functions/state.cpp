@@ -22,6 +22,8 @@ using namespace flakeid;
 
 namespace {
 
+constexpr char format_name[] = "format"; // of all these rows
+constexpr int64_t dump_format = 1;
 constexpr char most_ahead_name[] = "most ahead of server " INT64_FORMAT " " INT64_FORMAT;
 constexpr char plain_name[] = "plain horizon";
 constexpr char back_name[] = "back horizon";
@@ -61,6 +63,17 @@ uint32_t fingerprint_argument(int64_t value)
                 errmsg("" INT64_FORMAT " is no fingerprint of a key", value));
     }
     return static_cast<uint32_t>(value);
+}
+
+void require_dump_format(int64_t value)
+{
+    if (value != dump_format) {
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("what the dump carries of flakeid is of format " INT64_FORMAT, value),
+                errdetail("This library knows format " INT64_FORMAT ".", dump_format),
+                errhint("Restore the dump with the version of flakeid that it comes from, or a "
+                        "later one."));
+    }
 }
 
 int64_t most_ahead_argument(int64_t value)
@@ -160,6 +173,7 @@ FLAKEID_FUNCTION(flakeid_dumped)
             tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
         }
     };
+    row(format_name, dump_format);
     row(most_ahead_name_of(durable.origin),
         std::max({durable.stamped.most_ahead_us, server_most_ahead_us(), configured_max_ahead_us(),
                   max_ahead_of_roles_us(), assumed_ahead_us}));
@@ -189,7 +203,9 @@ FLAKEID_FUNCTION(flakeid_restore)
         MyBackendType == B_BG_WORKER) {
         return BoolGetDatum(true);
     }
-    if (is_most_ahead_name(name, &from)) {
+    if (strcmp(name, format_name) == 0) {
+        require_dump_format(value);
+    } else if (is_most_ahead_name(name, &from)) {
         const int64_t most_ahead_us = most_ahead_argument(value);
         if (!same_origin(from, server_origin(true))) {
             horizon_restore_elsewhere(most_ahead_us);
@@ -236,6 +252,9 @@ FLAKEID_FUNCTION(flakeid_restore_denied)
     const int64_t number = null[1] ? 0 : DatumGetInt64(value);
     const int64_t now_us = wall_us();
     Origin from;
+    if (strcmp(what, format_name) == 0) {
+        require_dump_format(number);
+    }
     if (is_most_ahead_name(what, &from) && !same_origin(from, server_origin(true))) {
         warn_of_horizon(takeover_us(now_us, most_ahead_argument(number)));
     }

@@ -32,6 +32,10 @@ for my $file (glob('*.md doc/*.md doc/*/*.md'), sort glob('sql/chapters/*.sql sq
 cmp_ok($found, '>', 40, 'numbers that name their constant were found');
 none('pages and scripts say what the sources say', @wrong);
 
+# What lasts or is exchanged has a number, and its place in the list of formats.
+my $formats = text('doc/dev/formats.md');
+none('doc/dev/formats.md has each format', grep { $formats !~ /<!-- $_ -->/ } map { text($_) =~ /^constexpr \w+ (\w+_format|shared_version|lease_wire_version) =/mg } sources());
+
 # How rare presets are is told in words.
 my ($rare) = text('doc/reference/functions.md') =~ /how rare the preset is: ([^;]*);/;
 my %told;

@@ -93,7 +93,7 @@ f(2, 'grants', 'GRANT SELECT, INSERT ON <t> TO sx_app WITH GRANT OPTION', 'GRANT
 f(1, 'revoked', 'REVOKE ALL ON <t> FROM PUBLIC', 'REVOKE DELETE, TRUNCATE ON <t> FROM sx_owner', 'GRANT SELECT ON <t> TO PUBLIC')
 f(1, 'default_privileges', 'ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO sx_other', 'ALTER DEFAULT PRIVILEGES GRANT USAGE ON SEQUENCES TO sx_other')
 f(2, 'comments', "COMMENT ON TABLE <t> IS 'the table'", "COMMENT ON COLUMN <t>.<k> IS 'the ''key'''")
-f(1, 'comment_json', "COMMENT ON COLUMN <t>.<k> IS 'flakeid {\"way\": 1}'")
+f(1, 'comment_json', "COMMENT ON COLUMN <t>.<k> IS 'flakeid 1 {\"way\": 1}'")
 f(1, 'publication', 'CREATE PUBLICATION <x> FOR TABLE <t>')
 f(1, 'publication_columns', 'CREATE PUBLICATION <x> FOR TABLE <t> (<k>, nat)')
 f(1, 'publication_filter', 'CREATE PUBLICATION <x> FOR TABLE <t> WHERE (<k> > 3)')

@@ -107,7 +107,7 @@ for my $round (1 .. 20)
 	is(sql('SELECT count(*) FROM event WHERE n = 2'), '3000', "round $round: each stray row is seen all the time") if $round % 5 == 0;
 }
 note "killed $kills times";
-sql(q{COMMENT ON TRIGGER flakeid_partitions ON event IS 'flakeid {"every": "1 day", "ahead": 22, "keep": "5 days", "layout": "snowflake", "drop_old": true}'});
+sql(q{COMMENT ON TRIGGER flakeid_partitions ON event IS 'flakeid 1 {"every": "1 day", "ahead": 22, "keep": "5 days", "layout": "snowflake", "drop_old": true}'});
 @two = map { beside("maintainer $_", 'CALL flakeid.maintain()') } 1, 2;
 is($_->(), '', 'two at once end well') for @two;
 is($end->(), '', 'no session had an error');

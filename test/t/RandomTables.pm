@@ -80,8 +80,8 @@ DECLARE
     tab regclass;
     said jsonb;
 BEGIN
-    FOR tab, said IN SELECT c.oid, substr(obj_description(c.oid, 'pg_class'), 9) FROM pg_class AS c WHERE c.relnamespace = s::regnamespace AND obj_description(c.oid, 'pg_class') LIKE 'flakeid {%' LOOP
-        EXECUTE format('COMMENT ON TABLE %s IS %L', tab, 'flakeid ' || jsonb_set(said, '{at}', to_jsonb((said ->> 'at')::timestamptz - every - interval '1 hour'))::text);
+    FOR tab, said IN SELECT c.oid, substr(obj_description(c.oid, 'pg_class'), 11) FROM pg_class AS c WHERE c.relnamespace = s::regnamespace AND obj_description(c.oid, 'pg_class') LIKE 'flakeid 1 {%' LOOP
+        EXECUTE format('COMMENT ON TABLE %s IS %L', tab, 'flakeid 1 ' || jsonb_set(said, '{at}', to_jsonb((said ->> 'at')::timestamptz - every - interval '1 hour'))::text);
     END LOOP;
 END $$;
 -- Code of an owner that tries to get more rights than the owner has
@@ -214,7 +214,7 @@ sub random_tables
 		my $evil = $super->("SELECT string_agg(DISTINCT who, ', ') FROM oracle.evil");
 		push @wrong, "code of the owner had the rights of $evil" if $evil;
 		push @wrong, 'roles have changed' if $super->('SELECT oracle.roles()') ne $roles;
-		my $out = $super->("SELECT count(*) FROM pg_class WHERE relnamespace = '$s'::regnamespace AND relname NOT LIKE 'twin%' AND obj_description(oid, 'pg_class') LIKE 'flakeid {%'");
+		my $out = $super->("SELECT count(*) FROM pg_class WHERE relnamespace = '$s'::regnamespace AND relname NOT LIKE 'twin%' AND obj_description(oid, 'pg_class') LIKE 'flakeid 1 {%'");
 		push @wrong, 'a partition was detached, though another role refers to the table' if $referrer eq 'rt_two' && $out > 0;
 		return;
 	};

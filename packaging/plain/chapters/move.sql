@@ -92,6 +92,7 @@ CREATE PROCEDURE flakeid_plain.from_extension()
 DECLARE
     place text := flakeid_plain.extension_schema();
     past bigint;
+    state_format bigint;
     statement text;
     again text[] := '{}';       -- what is created again, the last dropped first
     o record;
@@ -102,6 +103,11 @@ BEGIN
     END LOOP;
     PERFORM flakeid_plain.require_same_ids(place);
     EXECUTE 'ALTER MATERIALIZED VIEW flakeid.state OWNER TO CURRENT_USER';      -- the extension cannot go on past its horizon
+    EXECUTE 'SELECT format FROM flakeid.state' INTO state_format;
+    IF state_format <> 1 THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('the state of the extension is of format %s', state_format),
+            DETAIL = 'This edition knows format 1.', HINT = 'Install the edition of the version of the extension.';
+    END IF;
     EXECUTE 'SELECT greatest(plain_horizon, back_horizon & ~((-1)::bigint << 56)) FROM flakeid.state' INTO past;
     -- Objects that depend on the extension, and views that depend on these, those that others depend on last.
     CREATE TEMPORARY TABLE moving ON COMMIT DROP AS

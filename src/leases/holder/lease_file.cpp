@@ -43,8 +43,9 @@ struct LeaseFile {
     uint64_t fence;               // of the page that was written last
     int newest;                   // page that was flushed last; -1: neither is this server's own
     int64_t stamped_us;
-    bool says;   // the file may say something that a server would go on in
-    bool behind; // it does not say all that is kept
+    uint64_t other_format; // of a page that a later library wrote last; 0: none
+    bool says;             // the file may say something that a server would go on in
+    bool behind;           // it does not say all that is kept
 };
 static_assert(is_plain<Writer, RecordOfLeases, LeaseFile>);
 LeaseFile file;
@@ -80,6 +81,17 @@ bool is_whole(const Record* page)
         }
     }
     return true;
+}
+
+// Returns the format of what was written last, where it is not this library's; 0: it is.
+uint64_t other_format(const Record (&records)[record_count], uint64_t fence)
+{
+    for (const Record& record : records) {
+        if (is_sealed(record) && record.head.fence == fence && record.head.format != page_format) {
+            return record.head.format;
+        }
+    }
+    return 0;
 }
 
 RecordOfLeases body_of(const Record& record)
@@ -216,8 +228,9 @@ void lease_file_read(const char* realm, Term* known)
     file.newest = -1;
     file.says = result != 0 && result != ENOENT;
     file.fence = result == 0 ? fence_of_records(records) : 0;
+    file.other_format = result == 0 ? other_format(records, file.fence) : 0;
     Writer writer;
-    if (!read_writer(&writer)) {
+    if (file.other_format != 0 || !read_writer(&writer)) {
         return;
     }
     const Floors floors = server_floors();
@@ -264,9 +277,22 @@ const FiledLease& lease_file_found(int number)
     return file.found[number];
 }
 
+const char* lease_file_problem()
+{
+    return file.other_format == 0
+               ? nullptr
+               : psprintf("file \"%s\" is of format " UINT64_FORMAT
+                          ", and this library knows format " UINT64_FORMAT
+                          ": install the later version of flakeid that this server had",
+                          shown_lease_file, file.other_format, page_format);
+}
+
 bool lease_file_write()
 {
     Writer writer;
+    if (file.other_format != 0) {
+        return true; // it is kept for the library that wrote it
+    }
     if (file.behind && read_writer(&writer)) {
         const int result = write(writer);
         tell(result);

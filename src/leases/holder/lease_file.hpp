@@ -57,6 +57,10 @@ const FiledLease& lease_file_found(int number); // from 0 to max_leases
 // on may have such ids, which no slot knows any more.
 int64_t lease_file_stamped_us();
 
+// Says why no lease is to be asked for: a later library wrote the file. It stays as it is. nullptr:
+// nothing is in the way.
+const char* lease_file_problem();
+
 // Makes the file say what is kept, unless it does. False when it does not, because of an error,
 // which is told, or as long as the server has no horizon yet.
 bool lease_file_write();

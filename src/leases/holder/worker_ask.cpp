@@ -321,6 +321,12 @@ Steady tell_again()
 void acquire(Lease* lease, Care& care)
 {
     Grant grant;
+    if (const char* problem = lease_file_problem(); problem != nullptr) {
+        asking.coordinator.trouble = Trouble::failed;
+        strlcpy(asking.coordinator.text, problem, sizeof asking.coordinator.text);
+        fail(lease, care);
+        return;
+    }
     if (!connected() || !may_be_asked_for(lease) || !is_granted(lease, &grant)) {
         fail(lease, care);
         return;
