@@ -289,6 +289,16 @@ BEGIN
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, 'at 2.*', 'at ...');
 END $$;
+-- Once another one has the node, the token of a lease that ended without a word moves nothing of it.
+INSERT INTO seen SELECT 'next', * FROM flakeid.lease_acquire('skewed', 'host n', '50 s', 900);
+\set VERBOSITY sqlstate
+SELECT flakeid.lease_renew(token, '60 s') FROM seen WHERE name = 'soon';
+SELECT flakeid.lease_renew(token, '60 s', clock_timestamp() + interval '60 s') FROM seen WHERE name = 'soon';
+SELECT flakeid.lease_acquire('skewed', 'host f', '60 s', 900, token => token) FROM seen WHERE name = 'soon';
+\set VERBOSITY terse
+SELECT count(flakeid.lease_release(token, clock_timestamp() - interval '1 s')) FROM seen WHERE name = 'soon';
+SELECT n.free_from = s.lease_end AS until_its_end, n.token = s.token AS its_own
+FROM seen AS s JOIN flakeid.lease_node AS n ON n.realm = 'skewed' AND n.node = s.node WHERE s.name = 'next';
 -- What a holder says that cannot be is not believed, and begins no rest.
 SELECT flakeid.lease_renew(token, '20 s', clock_timestamp() + interval '1 day') < clock_timestamp() + interval '1 h' AS not_believed
 FROM seen WHERE name = 'a';

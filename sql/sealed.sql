@@ -356,6 +356,17 @@ DROP TABLE generated;
 SELECT flake_sealed_range_floor(r)::bigint = flake_range_floor(r) AND flake_sealed_range_ceil(r)::bigint = flake_range_ceil(r) AS bounds,
     flake_sealed_range_floor(r, 'tsid')::bigint = flake_range_floor(r, 'tsid') AND flake_sealed_range_ceil(r, 'tsid')::bigint = flake_range_ceil(r, 'tsid') AS of_layout
 FROM (SELECT tstzrange('2025-01-01Z', '2025-02-01Z') AS r) AS range;
+-- So are those of a query, which the planner writes down: the first and the last id, and the one beside each. And of the call itself.
+CREATE TEMP TABLE edges AS
+SELECT name, flake_seal(id) AS id, layout FROM (VALUES ('tsid'), ('snowflake')) AS l (layout),
+    LATERAL (VALUES ('before', flake_range_floor(tstzrange('2025-01-01Z', '2025-02-01Z'), layout) - 1), ('first', flake_range_floor(tstzrange('2025-01-01Z', '2025-02-01Z'), layout)),
+                    ('last', flake_range_ceil(tstzrange('2025-01-01Z', '2025-02-01Z'), layout)), ('after', flake_range_ceil(tstzrange('2025-01-01Z', '2025-02-01Z'), layout) + 1)) AS e (name, id);
+SELECT string_agg(name, ' ' ORDER BY id) AS found FROM edges WHERE layout = 'tsid' AND flake_in_range(id, tstzrange('2025-01-01Z', '2025-02-01Z'), 'tsid');
+SELECT string_agg(name, ' ' ORDER BY id) AS found FROM edges WHERE layout = 'snowflake' AND id <@ tstzrange('2025-01-01Z', '2025-02-01Z');
+SELECT string_agg(name, ' ' ORDER BY id) AS found FROM edges WHERE layout = 'snowflake' AND tstzrange('2025-01-01Z', '2025-02-01Z') @> id;
+SELECT layout, string_agg(name, ' ' ORDER BY id) AS found FROM edges
+WHERE flake_in_range(id, (SELECT tstzrange('2025-01-01Z', '2025-02-01Z') WHERE random() >= 0), layout) GROUP BY layout ORDER BY layout;
+DROP TABLE edges;
 
 -- What a dump carries of keys is for those who may dump all.
 SELECT count(*) > 0 AS told FROM flakeid.dumped() WHERE name ~ 'fingerprint';

@@ -121,6 +121,32 @@ for ([ "lease_release('$token', NULL)", "lease_renew('$token', '2 min')", $node 
 $first->poll_query_until('pair', "BEGIN; SELECT count(*) FROM flakeid." . lease('c') . '; ROLLBACK', "BEGIN\n1\nROLLBACK") or die 'no node comes free';
 is(beside(lease('a'), lease('b')), 'other transactions are changing the last free nodes of realm "default"', 'two want any node, and one is left');
 is($first->safe_psql('pair', q{SELECT count(*) FROM flakeid.leases AS x JOIN flakeid.leases AS y USING (node) WHERE x.acquired_at < y.acquired_at AND x.lease_end > y.lease_start}), '0', 'no two leases of a node overlap');
+
+# Another question may come and go between the look at a node and its lock: what was read before that counts for nothing. The lock stands
+# still for whoever does not hold the gate.
+$first->safe_psql('pair', q{SELECT flakeid.lease_realm_set('default', 8);
+	ALTER FUNCTION flakeid.lease_lock(text, int4, uuid) RENAME TO lease_lock_itself;
+	CREATE FUNCTION flakeid.lease_lock(of_realm text, of_node int4, of_token uuid) RETURNS timestamptz LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN flakeid.lease_lock_itself(of_realm, of_node, of_token); END'});
+sub between
+{
+	my ($asked, $comes) = @_;
+	$one->query_safe('SELECT pg_advisory_lock(1)');
+	$other->{stderr} = '';
+	$other->query_until(qr/begun/, "\\echo begun\nSELECT flakeid.$asked;\n");
+	$first->poll_query_until('pair', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $pid AND NOT granted") or die 'nobody stands still';
+	$one->query_safe("SELECT flakeid.$_") for @$comes;
+	$one->query_safe('SELECT pg_advisory_unlock(1)');
+	$other->query('SELECT 1');
+	return $other->{stderr} =~ /ERROR: +(.*)/ ? $1 : 'answered';
+}
+my @token = map { sprintf '00000000-0000-0000-0000-%012d', $_ } 100 .. 109;
+like(between(lease('a', 5, "token => '$token[0]'"), [ lease('b', 5, "token => '$token[1]'") ]), qr/^node 5 of realm "default" is not free before/, 'a node that somebody else got meanwhile');
+my @gone = ("lease_revoke('default', 5)", lease('c', 6, "token => '$token[2]'"));
+is(between("lease_renew('$token[1]', '2 min')", \@gone), 'the lease of node 5 has ended', 'a lease that was revoked meanwhile is not renewed');
+is(between(lease('c', 6, "token => '$token[2]'"), ["lease_release('$token[2]', clock_timestamp())"]), 'the token is that of another lease, or of one that has ended', 'nor one that was given back, where it is asked for again');
+is(between("lease_release('$token[2]', clock_timestamp())", []), 'answered', 'it may be given back twice');
+is($first->safe_psql('pair', q{SELECT count(*) FROM flakeid.leases AS x JOIN flakeid.leases AS y USING (node) WHERE x.acquired_at < y.acquired_at AND x.lease_end > y.lease_start}), '0', 'and no two leases of a node overlap');
 $_->quit for $one, $other;
 
 # Nine tenths

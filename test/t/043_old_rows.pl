@@ -24,6 +24,9 @@ for my $database (@databases)
 	sql($database, "CREATE TABLE $_ (id bigserial PRIMARY KEY, at timestamptz); " . sprintf($rows, $_)) for 'a', 'b';
 }
 
+# Such a node is taken from the highest one down: this server had that one once.
+$node->safe_psql('other', 'SET flakeid.node = 1023; SELECT flake_next()');
+
 sub ids { my ($database, $table) = @_; return split /\n/, sql($database, "SELECT id FROM $table") }
 
 for my $round (1 .. $ENV{FLAKEID_ROUNDS} // 2)
@@ -39,6 +42,7 @@ for my $round (1 .. $ENV{FLAKEID_ROUNDS} // 2)
 	$has{$_}++ for map { my $database = $_; map { ids($database, $_) } 'a', 'b' } @databases;
 	is(scalar(keys %has), 1200, 'and no id is in two of them');
 	is(sql('postgres', $taken), 4, 'four nodes are taken');
+	is(join(' ', map { sql($_, 'SELECT count(*) FROM (TABLE a UNION ALL TABLE b) AS t WHERE flake_node(t.id) IN (7, 1023)') } @databases), '0 0', 'none that the server has or had');
 	sql($_, "CALL flakeid.convert_undo('a'); CALL flakeid.convert_undo('b')") for @databases;
 	is(sql('postgres', $taken), 0, 'and an undo gives them back');
 }
