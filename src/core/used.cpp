@@ -81,6 +81,12 @@ bool in_step(const Used& a, const Used& b)
            same_step({a.tick_us, 0, a.time_shift, 0, 0}, {b.tick_us, 0, b.time_shift, 0, 0});
 }
 
+int64_t last_of_tick_us(const Used& used, int64_t us)
+{
+    const int64_t since = us - used.epoch_us;
+    return since < 0 ? us : us + (used.tick_us - 1 - since % used.tick_us);
+}
+
 bool contains(const Used& all, const Used& part)
 {
     return same_numbers(all, part) && all.first_us <= part.first_us &&

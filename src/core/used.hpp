@@ -37,8 +37,11 @@ Used used_by(const Layout& layout, const IdBits& bits);
 bool same_numbers(const Used& a, const Used& b);
 
 // Tells whether numbers of both are the same at the same moment only. Where ids begin keeps those
-// apart.
+// apart, past the longer of their ticks.
 bool in_step(const Used& a, const Used& b);
+
+// Returns the last moment of the tick in which the moment lies; before the epoch, the moment.
+int64_t last_of_tick_us(const Used& used, int64_t us);
 
 // Tells whether `all` has the ids and the first moment of `part`, of the same layout.
 bool contains(const Used& all, const Used& part);

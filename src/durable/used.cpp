@@ -147,6 +147,20 @@ UsedClaim used_claim(const Used& wanted, Tick from, pg_atomic_uint64* latest_us)
     return made;
 }
 
+int64_t used_through(const Used& layout, int64_t us)
+{
+    UsedNumbers& numbers = *shared.get();
+    int64_t through_us = us;
+    LWLockAcquire(AddinShmemInitLock, LW_SHARED);
+    for (const Entry& entry : numbers.entries) {
+        if (is_used(entry.used) && in_step(layout, entry.used)) {
+            through_us = std::max(through_us, last_of_tick_us(entry.used, us));
+        }
+    }
+    LWLockRelease(AddinShmemInitLock);
+    return through_us;
+}
+
 bool used_forget(const Used& layout, Ticks soon)
 {
     UsedNumbers& numbers = *shared.get();

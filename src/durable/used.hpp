@@ -36,6 +36,10 @@ struct UsedClaim {
 // server is.
 UsedClaim used_claim(const Used& wanted, Tick from, pg_atomic_uint64* latest_us);
 
+// Returns the last moment of the ticks, of all layouts in step with this one, in which the moment
+// lies.
+int64_t used_through(const Used& layout, int64_t us);
+
 // Forgets those of earlier runs of the server that have used what `layout` would. False: there are
 // none. The lock must be held.
 bool used_forget(const Used& layout, Ticks soon);

@@ -81,14 +81,16 @@ void set_limits(Generator& g, int64_t now_us)
         least_us = published_least_us(g.horizon);
         pg_read_barrier();
     } while (horizon_version(g.horizon) != g.version); // same once: the next draw reads again
-    // The first tick that begins after the floor; no count of set-backs that none explains.
-    const Word before = last_word_at(g, floor);
+    // The first tick that begins after the floor and its tick in other layouts; no count of
+    // set-backs that none explains.
+    const int64_t floor_us = used_through(g.used, stamp_us(floor));
+    const Word before = last_word_at(g, stamp_of(stamp_back(floor), floor_us));
     const Word next = before == highest_word ? before : before + 1;
     auto last_at = [&](int64_t us) { return last_word_at(g, stamp_of(stamp_back(g.bound), us)); };
     g.limits.first = word_back(g.shape, next) == word_back(g.shape, before) ? next : before;
     g.limits.least = Tick{0};
     if (g.shape.has_back) {
-        const int64_t least = tick_of_us(g.layout, least_us) + 1;
+        const int64_t least = tick_of_us(g.layout, used_through(g.used, least_us)) + 1;
         // same with <: 0 either way
         g.limits.least = least <= 0 ? Tick{0} : static_cast<Tick>(least);
     }

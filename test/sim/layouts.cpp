@@ -80,11 +80,14 @@ void choose_layout(Server& server, int database)
     int layout;
     const int twin = 6 - layout_of_database[0]; // of the two whose counts share a bit
     const bool has_twin = database > 0 && (twin == 2 || twin == 4);
+    const int in_step = 12 - layout_of_database[database]; // of two whose ticks differ
+    const bool has_in_step = !first && world.has('S') && (in_step == 0 || in_step == 12);
     // Of several databases one alone may make ids, for as long as nothing starts again.
     do {
-        layout = database > 0 && chance.one_in(3) ? layout_of_database[0]
-                 : has_twin && chance.one_in(2)   ? twin
-                                                  : some_layout(chance);
+        layout = database > 0 && chance.one_in(3)  ? layout_of_database[0]
+                 : has_twin && chance.one_in(2)    ? twin
+                 : has_in_step && chance.one_in(2) ? in_step
+                                                   : some_layout(chance);
     } while ((first && world.has('Q') && !can_settle(layouts[layout].layout)) ||
              (first_of_all &&
               ((world.has('v') && layouts[layout].feature == 'O') || // too few ids a second

@@ -542,7 +542,9 @@ void end_world()
         (void)calm_down();
     }
     run_turns(1000, true_us + passed);
-    everyone_draws(s, 3 * second, Fails::may_not);
+    // Whoever reaches far waits where others are told until when another layout used its ids.
+    const bool long_wait = world.has('h') && has_far_sessions();
+    everyone_draws(s, long_wait ? passed : 3 * second, Fails::may_not);
     if (world.has('Q')) {
         run_turns(1000, true_us + passed);
         everyone_polls(s, Fails::may_not);

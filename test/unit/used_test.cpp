@@ -95,6 +95,27 @@ TEST(Used, NoIdOfAnotherLayoutInClearTicks)
     EXPECT_GT(none, 10);
 }
 
+// Layouts in step: past the longer tick in which a moment lies, one makes no id that the other made
+// by then.
+TEST(Used, NoIdOfALayoutInStepPastTheLongerTick)
+{
+    const Layout of[] = {parsed("time:6:1s sequence:2 epoch=1970-01-01T00:00:01Z"),
+                         parsed("time:5:2s sequence:3 epoch=1970-01-01T00:00:01Z")};
+    const Used used[] = {used_by(of[0], id_bits(of[0], 0)), used_by(of[1], id_bits(of[1], 0))};
+    ASSERT_TRUE(in_step(used[0], used[1]));
+    EXPECT_EQ(last_of_tick_us(used[0], 0), 0) << "before the epoch";
+    for (int64_t us = us_per_s; us < 20 * us_per_s; us += us_per_s / 2) {
+        const int64_t after_us =
+            std::max(last_of_tick_us(used[0], us), last_of_tick_us(used[1], us)) + 1;
+        for (const int i : {0, 1}) {
+            const auto made = ids_of(of[i], 0, 0, tick_of_us(of[i], us));
+            const auto next = ids_of(of[1 - i], 0, tick_of_us(of[1 - i], after_us), 40);
+            ASSERT_FALSE(meet(made, next)) << us;
+            ASSERT_EQ(tick_of_us(of[1 - i], after_us - 1) + 1, tick_of_us(of[1 - i], after_us));
+        }
+    }
+}
+
 // What was used for a moment is passed as soon as it ends, and is in nobody's way before it begins.
 TEST(Used, NothingIsLostBesideIt)
 {

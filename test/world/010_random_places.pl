@@ -47,12 +47,10 @@ sub new_server
 	return $server;
 }
 
-# Roles and databases get a reach, or lose it. That of one role grows, so that it draws past what others reserved.
+# Roles and databases get a reach, or lose it.
 sub set_reaches
 {
 	my ($server) = @_;
-	$far += 150;
-	$server->safe_psql('postgres', "ALTER ROLE far SET flakeid.max_ahead = '${far}s'");
 	return if rand() < 0.3;
 	for my $what ('ROLE near', some('DATABASE a', 'DATABASE b'), 'ROLE near IN DATABASE a')
 	{
@@ -61,11 +59,15 @@ sub set_reaches
 	return;
 }
 
-# Sessions of any role and database draw at once. One that is refused, since its reach is short or another layout made what comes next, tells so.
+# One session looks first, as after a start. Then the reach of one role grows, so that it draws past what others reserved, and sessions of any
+# role and database draw at once. One that is refused, since its reach is short or another layout made what comes next, tells so.
 sub draw
 {
 	my ($server, $count) = @_;
 	local %ENV = $server->_get_env();
+	IPC::Run::run([ 'psql', '-XAtq', '-U', some('near', 'far', 'postgres'), '-d', some('a', 'b'), '-c', 'SELECT flake_next()::bigint' ], '>', "$dir/drawn." . $files++, '2>', \my $refused);
+	$far += 150;
+	$server->safe_psql('postgres', "ALTER ROLE far SET flakeid.max_ahead = '${far}s'");
 	my @sessions = map {
 		my ($out, $err) = ("$dir/drawn." . $files++, '');
 		my $statement = 'SELECT id::bigint FROM flake_next_many(' . int($count / 20) . ') AS id';
