@@ -25,7 +25,10 @@ void throw_no_lease(const Generator& g, int64_t now_us)
                     ? errmsg("no node is leased to this server")
                     : errmsg("node %u is not leased to this server", g.tenure.wanted_node),
                 errdetail("%s", detail), errdetail_log("%s", log),
-                errhint("Ids go on by themselves as soon as the coordinator gives a lease."));
+                errhint("%s", reasons.hint != nullptr
+                                  ? reasons.hint
+                                  : "Ids go on by themselves as soon as the coordinator gives a "
+                                    "lease."));
     }
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

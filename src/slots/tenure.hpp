@@ -85,6 +85,7 @@ inline bool leases_began(const HeldTenure& tenure)
 struct TenureReasons {
     const char* for_user;
     const char* for_log;
+    const char* hint; // nullptr: it passes by itself
 };
 TenureReasons tenure_reasons(const Lease* lease); // why it is not held or not prolonged
 TenureReasons tenure_grantor();                   // what a message calls the coordinator

@@ -90,9 +90,14 @@ $later = contents($file);
 $node->start;
 my $taken = 'SELECT count(*) FROM flakeid.lease_history';
 my $before = $coordinator->safe_psql('postgres', $taken);
-my $said = refusal($node, 'SELECT flake_next()');
-like($said, qr/^\w{5}: .*file "flakeid\/leases" is of format @{[ $format + 1 ]}, and this library knows format $format: install the later version/s,
-	'a later flakeid/leases');
+$node->safe_psql('postgres', 'CREATE ROLE somebody LOGIN');
+for my $who ([ undef, "File \"flakeid/leases\" is of format @{[ $format + 1 ]}, and this library knows format $format" ], [ 'somebody', 'A later version of flakeid wrote file "flakeid/leases"' ])
+{
+	my ($user, $detail) = @$who;
+	like(refusal($node, 'SELECT flake_next()', user => $user),
+		qr/^55000: no node is leased to this server\ndetail: \Q$detail\E; the clock says .*\nhint: Install the later version of flakeid that this server had\.$/,
+		'a later flakeid/leases, told to ' . ($user // 'a superuser'));
+}
 is($coordinator->safe_psql('postgres', $taken), $before, 'no lease is asked for');
 $node->stop;
 ok(contents($file) eq $later, 'and it stays as it was');

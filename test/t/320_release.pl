@@ -54,6 +54,8 @@ sub refused
 
 my ($status, $out) = checked("v$version");
 is($status, 0, 'a release is one') or diag $out;
+my ($entry) = slurp_file("$tree/CHANGELOG.md") =~ /^## \[\Q$version\E\].*?\n(.*?)(?=^## |\z)/ms;
+is(slurp_file("$tree/build/TAG"), "flakeid $version\n$entry", 'the message of its tag is its entry in CHANGELOG.md');
 
 ($status, $out) = checked('v9.9.9');
 isnt($status, 0, 'a tag of another version is refused');

@@ -279,12 +279,10 @@ const FiledLease& lease_file_found(int number)
 
 const char* lease_file_problem()
 {
-    return file.other_format == 0
-               ? nullptr
-               : psprintf("file \"%s\" is of format " UINT64_FORMAT
-                          ", and this library knows format " UINT64_FORMAT
-                          ": install the later version of flakeid that this server had",
-                          shown_lease_file, file.other_format, page_format);
+    return file.other_format == 0 ? nullptr
+                                  : psprintf("File \"%s\" is of format " UINT64_FORMAT
+                                             ", and this library knows format " UINT64_FORMAT,
+                                             shown_lease_file, file.other_format, page_format);
 }
 
 bool lease_file_write()

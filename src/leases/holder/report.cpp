@@ -38,6 +38,8 @@ const char* kind_of(Trouble trouble)
         return "The coordinator gave a lease that has ended by this server's clock";
     case Trouble::ahead:
         return "The coordinator gave a lease that begins too far ahead of this server's clock";
+    case Trouble::later_file:
+        return "A later version of flakeid wrote file \"flakeid/leases\"";
     case Trouble::failed:
     case Trouble::interrupted:
         return "The lease worker failed";
@@ -48,8 +50,10 @@ const char* kind_of(Trouble trouble)
 // The two forms of what failed: `text` is for those who see settings alone.
 TenureReasons reasons_of(Trouble trouble, const char* text)
 {
-    const char* full = psprintf("%s: %s", tenure_grantor().for_log, text);
-    return {client_sees_settings() ? full : kind_of(trouble), full};
+    const bool ours = trouble == Trouble::later_file; // not the coordinator's
+    const char* full = ours ? text : psprintf("%s: %s", tenure_grantor().for_log, text);
+    return {client_sees_settings() ? full : kind_of(trouble), full,
+            ours ? "Install the later version of flakeid that this server had." : nullptr};
 }
 
 bool is_answer(Trouble trouble)
@@ -67,7 +71,7 @@ TenureReasons tenure_grantor()
     const LeaseTable* table = shared_leases();
     locked(LW_SHARED, [&] { return strlcpy(name, table->coordinator, sizeof name); });
     const char* full = psprintf("Coordinator \"%s\"", name);
-    return {client_sees_settings() ? full : "The coordinator", full};
+    return {client_sees_settings() ? full : "The coordinator", full, nullptr};
 }
 
 const char* coordinator_text_of(const Lease* lease)
@@ -104,7 +108,8 @@ void lease_set_trouble(Lease* lease, Trouble trouble, const char* text)
         if (is_answer(trouble)) {
             table->answered_us = now_us;
             table->silent_us = 0;
-        } else if (table->silent_us == 0 && trouble != Trouble::failed) {
+        } else if (table->silent_us == 0 && trouble != Trouble::failed &&
+                   trouble != Trouble::later_file) {
             table->silent_us = now_us;
         }
         LeaseText* kept = nullptr;

@@ -322,7 +322,7 @@ void acquire(Lease* lease, Care& care)
 {
     Grant grant;
     if (const char* problem = lease_file_problem(); problem != nullptr) {
-        asking.coordinator.trouble = Trouble::failed;
+        asking.coordinator.trouble = Trouble::later_file;
         strlcpy(asking.coordinator.text, problem, sizeof asking.coordinator.text);
         fail(lease, care);
         return;

@@ -24,6 +24,7 @@ enum class Trouble : unsigned char {
     ahead,        // it gave a lease that begins too far ahead of this server's clock
     used_token,   // the token was used for a lease that has ended
     failed,       // an error in the lease worker itself
+    later_file,   // its file is one that a later library wrote
     interrupted,  // by new settings or a stop
     busy,         // the coordinator could not answer, and is to be asked again
     not_believed, // a later coordinator is known, or another realm; or it is of another version
