@@ -182,9 +182,10 @@ void set_layout(int layout)
 void draw_yielding()
 {
     const int before = my_layout;
-    set_layout(1);
-    for (int64_t n = mine().between(1, 6); n > 0; n--) {
-        draw_named(scaled_layout);
+    const bool several = mine().one_in(2); // of layout 1, two nodes make ids of one of layout 5
+    set_layout(several ? 0 : 1);
+    for (int64_t n = mine().between(1, several ? 100 : 6); n > 0; n--) {
+        draw_named(several ? 5 : scaled_layout);
     }
     set_layout(before);
 }

@@ -224,6 +224,12 @@ void set_to(int number, int64_t ahead_us)
 void step_stop()
 {
     const int number = any_member();
+    if (world.has('K') && world.has('l')) { // words from before have later ticks than the last one
+        set_to(number, chance.between(7 * second, 20 * second));
+        pass(chance.between(second, 4 * second));
+        set_to(number, -chance.below(2 * second));
+        pass(chance.between(100 * ms, 2 * second));
+    }
     if (runs(number)) {
         stop_happened();
         begin_stop(number, false);
@@ -569,6 +575,7 @@ const std::vector<StepKind> lease_steps = {
     {"a directory is copied", 'c', 10, step_copy},
     {"a server stands still", 'P', 10, step_stand_still},
     {"a clock is set", 'K', 15, step_clock},
+    {"a server is stopped, after its clock was set back", 'l', 10, step_stop},
     {"a reload", 'R', 10, step_reload},
     {"the realm is renamed", 'M', 6, step_rename},
     {"another version of the coordinator", 'v', 6, step_version},
