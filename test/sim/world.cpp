@@ -542,8 +542,8 @@ void end_world()
         (void)calm_down();
     }
     run_turns(1000, true_us + passed);
-    // Whoever reaches far waits where others are told until when another layout used its ids.
-    const bool long_wait = world.has('h') && has_far_sessions();
+    // Whose reach is long enough waits where others are told until when another layout used its ids.
+    const bool long_wait = world.chosen.find_first_of("ehb") != std::string::npos;
     everyone_draws(s, long_wait ? passed : 3 * second, Fails::may_not);
     if (world.has('Q')) {
         run_turns(1000, true_us + passed);
