@@ -135,11 +135,18 @@ CREATE TABLE spelled (id text COLLATE "C" PRIMARY KEY, up text DEFAULT '1' REFER
 CREATE TABLE patterns (id text PRIMARY KEY);
 CREATE INDEX ON patterns (id text_pattern_ops);
 CREATE INDEX ON patterns (length(id));
+CREATE TABLE tallies (id numeric(20) PRIMARY KEY, code varchar(20) UNIQUE, n int);
+CREATE INDEX last_digit ON tallies ((id % 10));
+CREATE INDEX late ON tallies (n) WHERE id > '5';
+CREATE INDEX written ON tallies ((id % 10::numeric)) WHERE id > 5.5;
+CREATE INDEX coded ON tallies (lower(code));
 CALL flakeid.convert('short');
 CALL flakeid.convert('spelled');
 CALL flakeid.convert('patterns');
+CALL flakeid.convert('tallies');
+CALL flakeid.convert('tallies', 'code');
 SELECT * FROM changed WHERE line ~ 'guilds|members|threads';
-DROP TABLE guilds, members, threads, short, spelled, patterns CASCADE;
+DROP TABLE guilds, members, threads, short, spelled, patterns, tallies CASCADE;
 -- What an undo could not give back as it was
 CREATE TABLE ruled (id serial PRIMARY KEY);
 CREATE VIEW through AS SELECT id FROM ruled;

@@ -247,6 +247,21 @@ SET ROLE regress_flakeid_owner;
 ALTER DEFAULT PRIVILEGES IN SCHEMA regress_flakeid_shop REVOKE DELETE ON TABLES FROM PUBLIC;
 DROP TABLE "Order", "order line", note, before, rows_before CASCADE;
 
+-- So do their indexes, also where columns of the parent have other numbers
+CREATE TABLE marked (gone int, id flake PRIMARY KEY DEFAULT flake_next(), n int NOT NULL);
+ALTER TABLE marked ADD CONSTRAINT deferred UNIQUE (n, id) DEFERRABLE;
+CREATE UNIQUE INDEX told ON marked (n, id);
+CREATE INDEX sorted ON marked ((n % 10), id DESC);
+ALTER TABLE marked REPLICA IDENTITY USING INDEX told;
+ALTER TABLE marked CLUSTER ON sorted;
+CALL flakeid.partition('marked', '1 month', ahead => 1);
+ALTER TABLE marked DROP COLUMN gone;
+CALL flakeid.partition('marked', '1 month', ahead => 4);
+SELECT h.inhparent::regclass AS index, count(*) FILTER (WHERE i.indisreplident) AS identity, count(*) FILTER (WHERE i.indisclustered) AS clustered
+    FROM pg_partition_tree('marked') AS t JOIN pg_index AS i ON i.indrelid = t.relid JOIN pg_inherits AS h ON h.inhrelid = i.indexrelid
+    WHERE t.isleaf GROUP BY 1 ORDER BY h.inhparent::regclass::text COLLATE "C";
+DROP TABLE marked;
+
 -- What cannot be kept is named before anything is done.
 CREATE TABLE parent (a int);
 CREATE TABLE bad (id flake PRIMARY KEY DEFAULT flake_next(), code text UNIQUE, during tstzrange, up flake REFERENCES bad, other bigint,

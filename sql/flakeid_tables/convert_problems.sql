@@ -475,6 +475,15 @@ DECLARE
     p record;
     misfits record;
 BEGIN
+    -- Casts that nobody wrote: a statement that is written alike has none of them once the column is a number.
+    RETURN QUERY
+        SELECT DISTINCT format('Index %s has casts that are there because column %I is of type %s; statements would not use it afterwards.', i.indexrelid::regclass, c.col, c.typ),
+               'Drop it before, and create it again afterwards.'
+        FROM unnest(places) AS c CROSS JOIN LATERAL flakeid.convert_trees(ARRAY[c::flakeid.convert_place]) AS t
+             JOIN pg_index AS i ON i.indrelid = t.rel AND NOT i.indisexclusion JOIN pg_class AS k ON k.oid = i.indexrelid AND NOT k.relispartition
+             CROSS JOIN LATERAL (SELECT concat(i.indexprs, i.indpred), pg_get_indexdef(i.indexrelid)) AS x (tree, def)
+        WHERE c.replaced AND x.tree ~ format(':varattno %s\M', t.att)
+          AND (x.tree ~ ':(func|relabel|coerce)format 2\M' OR c.typ = 'numeric'::regtype AND x.def ~ '''::numeric') ORDER BY 1;
     FOR p IN SELECT x.*, x.rel::regclass AS tab, a.atttypmod AS typmod, a.attcollation, t.typcollation, d.adbin IS NOT NULL AS has_default
              FROM unnest(places) AS x JOIN pg_attribute AS a ON a.attrelid = x.rel AND a.attnum = x.att JOIN pg_type AS t ON t.oid = a.atttypid
                   LEFT JOIN pg_attrdef AS d ON d.adrelid = x.rel AND d.adnum = x.att ORDER BY x.depth, x.rel, x.att LOOP

@@ -467,13 +467,20 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_knock(regclass[]) IS 'internal: lets autovacuum leave tables, for a step that did not get its locks';
 
--- What CREATE TABLE ... LIKE leaves out: from the parent, and storage parameters from the partition before.
+-- What CREATE TABLE ... LIKE leaves out: from the parent; and from the partition before, what a partitioned table cannot have: storage
+-- parameters, and an index to CLUSTER on.
 CREATE FUNCTION flakeid.partition_settings(partition regclass, parent regclass, sibling regclass) RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     statement text;
 BEGIN
     FOR statement IN
+        WITH alike AS MATERIALIZED ( -- indexes, by what does not change from table to table: numbers of columns do
+            SELECT i.indrelid AS rel, c.relname AS name, i.indisreplident AS identity, i.indisclustered AS clustered,
+                concat_ws(' ', c.relam, i.indisunique, i.indimmediate, i.indnkeyatts, i.indoption, i.indclass, i.indcollation, pg_get_expr(i.indpred, i.indrelid),
+                    ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) AS k)) AS shape
+            FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid IN (partition, parent, sibling)
+        )
         SELECT format('ALTER TABLE %s ALTER %I SET STATISTICS %s', partition, a.attname, a.attstattarget)
         FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attstattarget >= 0
         UNION ALL
@@ -500,11 +507,11 @@ BEGIN
         SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', partition, CASE c.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         FROM pg_class AS c WHERE c.oid = parent AND c.relreplident IN ('f', 'n')
         UNION ALL
-        SELECT format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', partition, min(n.relname))
-        FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid AND c.relreplident = 'i'
-            JOIN pg_index AS j ON j.indrelid = partition AND j.indisunique AND j.indkey::text = i.indkey::text AND j.indpred IS NULL
-            JOIN pg_class AS n ON n.oid = j.indexrelid
-        WHERE i.indrelid = parent AND i.indisreplident GROUP BY i.indexrelid
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', partition, min(j.name))
+        FROM alike i JOIN alike j ON j.rel = partition AND j.shape = i.shape WHERE i.rel = parent AND i.identity GROUP BY i.shape
+        UNION ALL
+        SELECT format('ALTER TABLE %s CLUSTER ON %I', partition, min(j.name))
+        FROM alike i JOIN alike j ON j.rel = partition AND j.shape = i.shape WHERE i.rel = sibling AND i.clustered GROUP BY i.shape
     LOOP
         EXECUTE statement;
     END LOOP;

@@ -214,7 +214,7 @@ class Trial:
         s, t = self.schema, self.schema.t
         self.renumbers = s.created_at or s.type == 'uuid'
         self.writes0 = self.write(self.c, 'before', False)
-        self.before0 = self.probes(self.c)
+        self.before0 = first = self.probes(self.c)
         data0, dump0 = self.data(True), self.dump()
         args = "'%s'" % t.replace("'", "''") + (", '%s'" % s.raw[1].replace("'", "''") if s.shape == 'unique_only' or s.kind in ('numeric', 'domain') or (s.steps % 4 if s.named or s.shape in ('composite', 'range_created', 'list') else s.steps % 2) else '')
         undo_args = args
@@ -313,7 +313,7 @@ class Trial:
                 if x[0]['nat'] in old and old[x[0]['nat']] != x[-1]:
                     self.fail('undo ids', 'an old row has another id than before', '%s: %s became %s' % (x[0], old[x[0]['nat']], x[-1])); break
         self.same_dump('undo', dump0)
-        self.compare_probes('undo', self.before0, self.fresh(self.probes))
+        self.compare_probes('undo', {k: v for k, v in self.before0.items() if not first[k].startswith('ERROR')}, self.fresh(self.probes))  # what only ids answer, does not answer any more
         self.writes('undo', False)
         stamp = self.stamp()
         e = self.call(undo)
@@ -361,8 +361,9 @@ class Trial:
         for x in threads: x.start()
         time.sleep(moment)
         if s.hard:
+            try: rows(self.admin, "COPY (SELECT) TO PROGRAM 'kill -9 %d'" % pid)
+            except psycopg2.Error: pass  # it may have ended before the server gave it what it does not read
             try:
-                rows(self.admin, "COPY (SELECT) TO PROGRAM 'kill -9 %d'" % pid)
                 while True: rows(self.admin, 'SELECT pg_sleep(0.01)')  # until the server has seen it
             except psycopg2.Error: pass
         else: rows(self.admin, 'SELECT pg_terminate_backend(%d)' % pid)
@@ -403,6 +404,11 @@ class Trial:
                 self.fail(when + ' dump', '- %s  + %s' % (pick([g]), pick([near]) if len(os.path.commonprefix([near, g])) > 6 else ''), '- %s\n    + %s' % (g, near))
             if not gone:
                 for x in came[:3]: self.fail(when + ' dump', '+ ' + pick([x]), '+ ' + x)
+    def parts_cluster(self, line):
+        """Whether each partition has the mark of an index that the server does not allow the whole."""
+        index = re.fullmatch(re.escape('ALTER TABLE %s CLUSTER ON ' % self.schema.t) + '(.*);', line)
+        return index and not rows(self.su, "SELECT FROM pg_inherits h WHERE h.inhparent = $q$%s$q$::regclass AND NOT EXISTS (SELECT FROM pg_index i JOIN pg_inherits p ON p.inhrelid = i.indexrelid"
+                                           " WHERE i.indrelid = h.inhrelid AND i.indisclustered AND p.inhparent = $q$%s.%s$q$::regclass)" % (self.schema.t, self.schema.s, index[1]))
     def partition(self, args):
         s = self.schema
         data0, probes0 = self.data(True), self.fresh(self.probes)
@@ -426,7 +432,8 @@ class Trial:
             self.compare(when, data0, self.data(True))
             self.compare_probes(when, probes0, self.fresh(self.probes))
             lost = self.attributes(dump0) - self.attributes(self.dump())
-            for x in list(lost)[:3]: self.fail(when + ' loses', x)
+            for x in list(lost)[:3]:
+                if not self.parts_cluster(x): self.fail(when + ' loses', x)
             self.writes(when, True)
             data0, probes0 = self.data(True), self.fresh(self.probes)
         e = self.call(sql)
