@@ -44,6 +44,7 @@ void remember_extension(Horizon* horizon, int kind)
     const Stamp floor = published_floor(horizon, kind);
     const Stamp reserved{pg_atomic_read_u64(&horizon->reserved[kind])};
     const bool covered = loaded_row_stamp(horizon, kind) <= floor &&
+                         // same with first <, second <: an assertion
                          bound <= row_stamp(horizon, kind) && bound <= reserved &&
                          (bound <= server_bound(kind) || !server_is_repaired());
     pg_read_barrier();

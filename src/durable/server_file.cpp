@@ -46,6 +46,7 @@ constexpr int64_t new_for_us = 600 * us_per_s;
 bool is_new_server(int64_t now_us)
 {
     const auto made_us = static_cast<int64_t>(GetSystemIdentifier() >> 32) * us_per_s; // by initdb
+    // same with <=: a microsecond
     return GetWALInsertionTimeLine() == 1 && made_us <= now_us && now_us - made_us < new_for_us;
 }
 

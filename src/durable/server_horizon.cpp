@@ -92,6 +92,7 @@ void load(ServerHorizon* server, bool used)
         }
         if (found.own) {
             raise(&server->in_file, stamped);
+            // same without: only an assertion asks
             pg_atomic_write_u64(&server->in_file_fence, found.fence);
             set(&server->file_counter, found.body.counter); // same without: written once more
             // same without: a start writes all anew
@@ -172,6 +173,7 @@ void write(ServerHorizon* server)
         published = pg_atomic_read_u64(&server->records.fence) == fence;
         if (published) {
             raise(&server->in_file, body.stamped);
+            // same without: only an assertion asks
             pg_atomic_write_u64(&server->in_file_fence, fence);
             set(&server->file_counter, body.counter);
             used_written(used_versions);

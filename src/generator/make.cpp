@@ -235,7 +235,7 @@ void make_named(Generator& g, const char* name, size_t length)
     }
     make(g);
     g.user = GetUserId();
-    set_versions(g, versions);
+    set_versions(g, versions); // same without: made anew by the next call
 }
 
 void make_of_node(Generator& g, const char* name, size_t length, int32_t node)
@@ -244,7 +244,7 @@ void make_of_node(Generator& g, const char* name, size_t length, int32_t node)
     begin_named(g, name, length, true);
     make(g, &node);
     g.user = GetUserId();
-    set_versions(g, versions);
+    set_versions(g, versions); // same without: made anew by the next call
 }
 
 void change_node(Generator& g, int32_t node)
