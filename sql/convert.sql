@@ -147,6 +147,13 @@ CALL flakeid.convert('tallies');
 CALL flakeid.convert('tallies', 'code');
 SELECT * FROM changed WHERE line ~ 'guilds|members|threads';
 DROP TABLE guilds, members, threads, short, spelled, patterns, tallies CASCADE;
+-- Functions that may read the key are named, whatever the table is called
+CREATE TABLE "$tab" (id uuid PRIMARY KEY);
+CREATE FUNCTION quoted() RETURNS TABLE (i uuid) LANGUAGE sql AS 'SELECT id FROM "$tab"';
+CREATE FUNCTION bare() RETURNS TABLE (i uuid) LANGUAGE plpgsql AS 'BEGIN RETURN QUERY SELECT id FROM tab; END';
+SELECT statement FROM flakeid.convert_plan('"$tab"', also => '{}') WHERE statement LIKE '-- Functions%';
+DROP FUNCTION quoted(), bare();
+DROP TABLE "$tab";
 -- What an undo could not give back as it was
 CREATE TABLE ruled (id serial PRIMARY KEY);
 CREATE VIEW through AS SELECT id FROM ruled;

@@ -526,7 +526,7 @@ BEGIN
         FROM pg_proc AS f JOIN pg_language AS l ON l.oid = f.prolang AND l.lanname NOT IN ('internal', 'c')
         WHERE f.pronamespace NOT IN (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname IN ('pg_catalog', 'information_schema', 'flakeid'))
           AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
-          AND (f.prosrc ~* format('\m%s\M', regexp_replace(tab, '\W', '.{1,2}', 'g')) OR EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgfoid = f.oid AND t.tgrelid = root)
+          AND (f.prosrc ~* format('(^|\W)%s(\W|$)', regexp_replace(tab, '\W', '.{1,2}', 'g')) OR EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgfoid = f.oid AND t.tgrelid = root)
                OR f.pronamespace = nsp AND f.pronargs > 0)
           AND (f.prosrc ~* format('\m(%s)\M', types) OR pg_get_function_arguments(f.oid) ~* format('\m(%s)\M', types) OR pg_get_function_result(f.oid) ~* format('\m(%s)\M', types));
         IF names IS NOT NULL THEN
