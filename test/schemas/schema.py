@@ -7,6 +7,7 @@ def quote(name):
 
 class Schema:
     """What a seed stands for. plain: without odd names; few: without edge values; keep: the pieces to keep (for shrinking)."""
+    version = 0  # of the server: what a newer one has comes after what every one has
     def __init__(self, seed, plain=False, few=False, keep=None):
         r = self.r = random.Random('%s shape' % seed)
         self.names = random.Random('%s names' % seed)
@@ -16,6 +17,9 @@ class Schema:
         self.pieces = []
         self.s = quote(self.name('app'))
         self.kind, self.type, column, self.named = self.pick(KEYS)[1:]
+        own = random.Random('%s 18' % seed)
+        if self.version >= 180000 and own.random() < 0.1:
+            self.kind, self.type, column, self.named = own.choice(CONSTANTS)[1:]
         self.shape = self.pick(SHAPES)[1]
         self.type, column = self.type.replace('<s>', self.s), column.replace('<s>', self.s)
         self.created_at = r.random() < 0.15 and self.type not in ('text', 'varchar(20)', 'numeric(20)')
@@ -32,6 +36,9 @@ class Schema:
         self.root(column)
         for i in range(r.choice([0, 1, 1, 2, 3])): self.child(i)
         for i in range(r.choice([0, 1, 2, 3, 4, 5, 7])): self.feature(i)
+        if self.version >= 180000:
+            self.r = own
+            for i in range(own.choice([0, 1, 1, 2, 3])): self.feature(18 + i, F18)
         self.all = list(self.pieces)
         if keep is not None: self.pieces = [p for p in self.pieces if p['n'] in keep]
     def pick(self, table):
@@ -129,8 +136,8 @@ class Schema:
         if kind == 'other_owner': sql += ['SU ALTER TABLE %s OWNER TO sx_other' % t, 'SU GRANT ALL ON %s TO sx_owner' % t]
         n = self.piece('child=' + kind, sql, needs=needs, tables=[(t, ref)])
         self.refs.append((n, t, ref, parent, key, kind))
-    def feature(self, i):
-        _, name, sql, probes = self.pick(F)
+    def feature(self, i, table=F):
+        _, name, sql, probes = self.pick(table)
         on = [x for x in self.refs if len(x) > 5]
         c = on[0] if on else None
         needs = {0}

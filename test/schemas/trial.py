@@ -30,6 +30,7 @@ def prepare():
     c = connect(SUPER, 'postgres')
     for role in (OWNER, APP, OTHER):
         if not rows(c, "SELECT 1 FROM pg_roles WHERE rolname = '%s'" % role): rows(c, 'CREATE ROLE %s LOGIN' % role)
+    Schema.version = int(rows(c, 'SHOW server_version_num')[0][0])
     rows(c, 'GRANT SET ON PARAMETER session_replication_role TO ' + OWNER)
     if not rows(c, "SELECT 1 FROM pg_database WHERE datname = 'sx_template'"):
         rows(c, 'CREATE DATABASE sx_template TEMPLATE template0')
@@ -209,6 +210,7 @@ class Trial:
                 out[x] += 1
             elif re.match('CREATE (UNIQUE )?(INDEX|TRIGGER|POLICY|VIEW|RULE|STATISTICS|MATERIALIZED|CONSTRAINT TRIGGER|PUBLICATION)|ADD CONSTRAINT|CONSTRAINT', x):
                 out[re.match(r'(?:[A-Z]+ )+(?:"(?:[^"]|"")*"|[^\s"]+|\.)+', x)[0]] += 1
+            for name in re.findall(r' (CONSTRAINT (?:"(?:[^"]|"")*"|[^\s"]+) NOT NULL)', x): out[name] += 1
         return out
     def go(self):
         s, t = self.schema, self.schema.t
