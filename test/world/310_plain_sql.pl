@@ -220,7 +220,7 @@ refuses_alike(@$_) for
 
 # Every message of the edition was compared, but for those of what only it has.
 my $only = join '|', 'the bound of the ids is not on disk', 'the bound of the ids was overwritten', 'a block has no such length', 'extension flakeid is not installed',
-	'the extension makes ', 'view %s uses an operator', 'column %s of table %s is generated', 'invalid value for parameter "flakeid.node"', 'invalid value for parameter "flakeid.secret"',
+	'the extension makes ', 'the state of the extension is of format', 'view %s uses an operator', 'column %s of table %s is generated', 'invalid value for parameter "flakeid.node"', 'invalid value for parameter "flakeid.secret"',
 	'extension flakeid_tables looks after table', 'table %s does not exist', 'table %s is for a session of its owner'; # of who may call what
 for my $chapter (glob source_dir() . '/packaging/plain/chapters/*.sql')
 {

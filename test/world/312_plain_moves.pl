@@ -124,5 +124,23 @@ $database = 'provider';
 work('extension_', 'at the provider');
 work('plain_', 'at the provider');
 
+# From an extension whose state this edition does not know, as a later one may have: nothing is moved.
+install_plain($node, 'later');
+$database = 'later';
+$sql->(<<'END');
+CREATE EXTENSION flakeid;
+INSERT INTO flakeid_plain.settings VALUES ('node', '3');
+CREATE TABLE kept (id flake DEFAULT flake_next());
+INSERT INTO kept DEFAULT VALUES;
+ALTER EXTENSION flakeid DROP MATERIALIZED VIEW flakeid.state;
+ALTER MATERIALIZED VIEW flakeid.state RENAME TO known;
+CREATE MATERIALIZED VIEW flakeid.state AS SELECT format + 1 AS format, plain_horizon, back_horizon FROM flakeid.known;
+CREATE OR REPLACE FUNCTION flake_next() RETURNS flake LANGUAGE sql AS 'SELECT public.flake_make(now(), 3, 0)::public.flake';
+END
+is(refusal($node, 'CALL flakeid_plain.from_extension()', database => 'later'),
+	"55000: the state of the extension is of format 2\ndetail: This edition knows format 1.\nhint: Install the edition of the version of the extension.", 'a later state is refused');
+is($sql->("SELECT format_type(atttypid, NULL), (SELECT count(*) FROM pg_extension WHERE extname = 'flakeid') FROM pg_attribute WHERE attrelid = 'kept'::regclass AND attname = 'id'"),
+	'flake|1', 'and nothing is moved');
+
 $node->stop;
 done_testing();
