@@ -260,9 +260,10 @@ Floors server_floors()
 int64_t server_takeover_us(int64_t most_ahead_us)
 {
     ServerHorizon* server = loaded();
-    const int64_t us =
-        takeover_us(read(&server->incarnated_us),
-                    std::max({most_ahead_us, configured_max_ahead_us(), max_ahead_of_roles_us()}));
+    const int64_t ahead_us =
+        std::max({most_ahead_us, configured_max_ahead_us(), max_ahead_of_roles_us()});
+    server_learn_most_ahead(ahead_us); // after another start, a repair goes by it
+    const int64_t us = takeover_us(read(&server->incarnated_us), ahead_us);
     begin_past(server, us);
     return us;
 }
