@@ -37,15 +37,15 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_type(text) IS 'internal: the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
 
--- An owner can write what he likes into his comments, so nothing here fails on what it reads.
--- What this extension writes into comments: its name, the number of the format, and JSON. Of a later format it knows two things: that it is
--- one, and which node the ids of old rows have, which stays where it is.
+-- What this extension writes into comments: its name, the number of the format, and JSON.
 CREATE FUNCTION flakeid.convert_comment(memory jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'flakeid 1 ' || memory::text
 $$;
 COMMENT ON FUNCTION flakeid.convert_comment(jsonb) IS 'internal: a comment that holds a declaration, or what a conversion remembers';
 
+-- An owner can write what he likes into his comments, so this fails on nothing that it reads. Of a later format it knows two things: that it
+-- is one, and which node the ids of old rows have, which stays where it is.
 CREATE FUNCTION flakeid.convert_memory(comment text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -70,7 +70,7 @@ BEGIN
     RETURN memory;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_known(jsonb, text, regclass) IS 'internal: the same, and an error where it is of another format';
+COMMENT ON FUNCTION flakeid.convert_known(jsonb, text, regclass) IS 'internal: what a comment holds, and an error where it is of another format';
 
 -- jsonb_strip_nulls() would reach into what a caller gave.
 CREATE FUNCTION flakeid.convert_present(memory jsonb) RETURNS jsonb

@@ -882,7 +882,7 @@ CREATE FUNCTION flakeid.partition_detached(parent regclass, OUT old regclass, OU
 BEGIN
     RETURN QUERY SELECT c.oid::regclass, (m.memory ->> 'at')::timestamptz
         FROM pg_class AS o JOIN pg_class AS c ON c.relowner = o.relowner AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-            JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid 1 {'),
+            JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid '),
             flakeid.convert_memory(d.description) AS m (memory)
         WHERE o.oid = parent AND to_regclass(m.memory ->> 'of') = parent;
 END

@@ -59,32 +59,39 @@ sub set_reaches
 	return;
 }
 
+# Starts a session of one of these roles, which draws.
+sub begin
+{
+	my ($users, @statements) = @_;
+	my $err = '';
+	my @psql = ('psql', '-XAtq', '-U', some(@$users), '-d', some('a', 'b'), map { ('-c', $_) } @statements);
+	return { err => \$err, run => IPC::Run::start(\@psql, '<', \undef, '>', "$dir/drawn." . $files++, '2>', \$err) };
+}
+
+# One that is refused, since its reach is short or another layout made what comes next, tells so.
+sub finish
+{
+	my ($session) = @_;
+	$session->{run}->finish;
+	for my $error (grep { /ERROR|FATAL/ } split /\n/, ${ $session->{err} })
+	{
+		my ($kind) = $error =~ /(ahead of the clock|layout)/;
+		$kind ? $refused{$kind}++ : fail($error);
+	}
+	return;
+}
+
 # One session looks first, as after a start. Then the reach of one role grows, so that it draws past what others reserved, and sessions of any
-# role and database draw at once. One that is refused, since its reach is short or another layout made what comes next, tells so.
+# role and database draw at once.
 sub draw
 {
 	my ($server, $count) = @_;
 	local %ENV = $server->_get_env();
-	IPC::Run::run([ 'psql', '-XAtq', '-U', some('near', 'far', 'postgres'), '-d', some('a', 'b'), '-c', 'SELECT flake_next()::bigint' ], '>', "$dir/drawn." . $files++, '2>', \my $refused);
+	finish(begin([ 'near', 'far', 'postgres' ], 'SELECT flake_next()::bigint'));
 	$far += 150;
 	$server->safe_psql('postgres', "ALTER ROLE far SET flakeid.max_ahead = '${far}s'");
-	my @sessions = map {
-		my ($out, $err) = ("$dir/drawn." . $files++, '');
-		my $statement = 'SELECT id::bigint FROM flake_next_many(' . int($count / 20) . ') AS id';
-		{
-			out => $out, err => \$err,
-			run => IPC::Run::start([ 'psql', '-XAtq', '-U', some('near', 'far', 'far', 'far', 'postgres'), '-d', some('a', 'b'), map { ('-c', $statement) } 1 .. 5 ], '<', \undef, '>', $out, '2>', \$err)
-		}
-	} 1 .. 4;
-	for my $session (@sessions)
-	{
-		$session->{run}->finish;
-		for my $error (grep { /ERROR|FATAL/ } split /\n/, ${ $session->{err} })
-		{
-			my ($kind) = $error =~ /(ahead of the clock|layout)/;
-			$kind ? $refused{$kind}++ : fail($error);
-		}
-	}
+	my $statement = 'SELECT id::bigint FROM flake_next_many(' . int($count / 20) . ') AS id';
+	finish($_) for map { begin([ 'near', 'far', 'far', 'far', 'postgres' ], ($statement) x 5) } 1 .. 4;
 	return;
 }
 

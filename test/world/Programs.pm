@@ -50,7 +50,7 @@ sub lease_programs
 	my $jar = '/usr/share/java/postgresql.jar';
 	my $dir = copied((map { "test/clients/lease_programs/$_" } qw(ids.mjs ids.py ids.go ids.java close_in_signal.py)), map { "doc/clients/$_" } qw(flake_lease.mjs flake_lease.py flake_lease.go FlakeIds.java));
 	my @programs = map { [ @$_, "$dir/ids.$_->[0]" ] } drivers();
-	if (system('go version >/dev/null 2>&1') == 0 && -d '/usr/share/gocode/src/github.com/jackc/pgconn')
+	if (system('go version >/dev/null 2>&1') == 0 && (() = glob '/usr/share/gocode/src/*/jackc/pgconn'))
 	{
 		mkdir $_ or die "$_: $!" for "$dir/go", "$dir/go/src", "$dir/go/src/flakelease";
 		rename "$dir/flake_lease.go", "$dir/go/src/flakelease/flake_lease.go" or die $!;
