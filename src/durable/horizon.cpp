@@ -72,8 +72,9 @@ Loaded load(Horizon* horizon)
         const bool ours = same_origin(durable.origin, here);
         // Of a database that is new in a server that took another one's place, too: load() of the
         // server, which the lease worker may be the first to call, sees no catalog.
-        const int64_t until_us =
-            ours && server_head_start_until_us() == 0 ? 0 : server_takeover_us(row.most_ahead_us);
+        const int64_t until_us = ours && server_head_start_until_us() == 0
+                                     ? 0
+                                     : server_take_over_at_start(row.most_ahead_us);
         const int64_t lost_until_us = ours ? 0 : until_us;
         server_learn_most_ahead(row.most_ahead_us);
         Assert(durable_is_flushed(page));
@@ -354,7 +355,7 @@ void horizon_restore(HorizonKind kind, Stamp stamp)
 
 void horizon_restore_elsewhere(int64_t most_ahead_us)
 {
-    const int64_t us = server_take_over(most_ahead_us);
+    const int64_t us = server_take_over_now(most_ahead_us);
     raise_all_floors(us);
     raise(us, [&](int, Stamp latest) { return stamp_of(stamp_back(latest), us); });
 }

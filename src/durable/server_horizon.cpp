@@ -199,6 +199,17 @@ void begin_past(ServerHorizon* server, int64_t us)
     LWLockRelease(AddinShmemInitLock);
 }
 
+// The next start goes by what the file says, and its repairs by the reach.
+int64_t take_over(int64_t lost_us, int64_t most_ahead_us)
+{
+    ServerHorizon* server = loaded();
+    server_learn_most_ahead(std::max(most_ahead_us, configured_max_ahead_us()));
+    const int64_t us = takeover_us(lost_us, read(&server->pending.most_ahead_us));
+    begin_past(server, us);
+    write(server);
+    return us;
+}
+
 // True when the file says all that.
 bool is_covered(ServerHorizon* server, const Stamped& wanted, bool* moments_only)
 {
@@ -257,26 +268,15 @@ Floors server_floors()
             read(&server->pending.least_us)};
 }
 
-int64_t server_takeover_us(int64_t most_ahead_us)
+int64_t server_take_over_at_start(int64_t most_ahead_us)
 {
-    ServerHorizon* server = loaded();
-    const int64_t ahead_us =
-        std::max({most_ahead_us, configured_max_ahead_us(), max_ahead_of_roles_us()});
-    server_learn_most_ahead(ahead_us); // after another start, a repair goes by it
-    const int64_t us = takeover_us(read(&server->incarnated_us), ahead_us);
-    begin_past(server, us);
-    return us;
+    return take_over(read(&loaded()->incarnated_us),
+                     std::max(most_ahead_us, max_ahead_of_roles_us()));
 }
 
-int64_t server_take_over(int64_t most_ahead_us)
+int64_t server_take_over_now(int64_t most_ahead_us)
 {
-    ServerHorizon* server = loaded();
-    server_learn_most_ahead(std::max(most_ahead_us, configured_max_ahead_us()));
-    const int64_t now_us = wall_us();
-    const int64_t us = takeover_us(now_us, read(&server->pending.most_ahead_us));
-    begin_past(server, us);
-    write(server);
-    return us;
+    return take_over(wall_us(), most_ahead_us);
 }
 
 int64_t server_most_ahead_us()

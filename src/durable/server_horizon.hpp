@@ -30,16 +30,13 @@ Origin server_origin(bool used);
 // Returns where ids of this server begin since its start or a restore, whatever the database.
 Floors server_floors();
 
-// Raises the floors of this server to the moment past which nothing was stamped under an earlier
-// incarnation of the data directory, by servers that stamped up to `most_ahead_us` ahead of the
-// clock. Returns that moment. No repair takes it back: the first session, which loaded the horizon,
-// may know of less.
-int64_t server_takeover_us(int64_t most_ahead_us);
-
-// Raises the floors of this server to the moment past which no other server has stamped, whose
-// database goes on here from now on, and which stamped up to `most_ahead_us` ahead of the clock.
-// Returns that moment, which is in the file then.
-int64_t server_take_over(int64_t most_ahead_us);
+// Raise the floors of this server to the moment past which no server has stamped that it takes the
+// place of, and which stamped up to `most_ahead_us` ahead of the clock: until this incarnation
+// began, which knows of the reach of roles only when a session loads a horizon, or until now, when
+// a database of another server goes on here. They return that moment, which is in the file then.
+// No repair takes it back.
+int64_t server_take_over_at_start(int64_t most_ahead_us);
+int64_t server_take_over_now(int64_t most_ahead_us);
 
 // Returns up to which moment a horizon may be extended at once; 0 where no other server's ids came
 // before those of this one.
