@@ -35,12 +35,9 @@ sub prepare
 	($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1 /usr/lib*/faketime/libfaketime.so.1';
 	-e ($faketime // '') or die "libfaketime is missing: install the package faketime\n";
 	$top = File::Temp->newdir('flakeid.XXXXXX', TMPDIR => 1, CLEANUP => !$ENV{KEEP});
-	$template = $ENV{TORTURE_TEMPLATE};    # of whoever starts many tests
-	if (!$template)
-	{
-		$template = "$top/template";
-		command("$bin/initdb", '--no-sync', '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', $template);
-	}
+	# Made here: a server counts as new for ten minutes after its initdb, and begins past a lost one's ids later.
+	$template = "$top/template";
+	command("$bin/initdb", '--no-sync', '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', $template);
 	$slow_wal = "$top/slow_wal.so";
 	command(qw(cc -O1 -fPIC -shared -o), $slow_wal, "$here/slow_wal.c", '-ldl');
 	$shifted_clock = "$top/shifted_clock.so";
