@@ -72,9 +72,8 @@ Loaded load(Horizon* horizon)
         const bool ours = same_origin(durable.origin, here);
         // Of a database that is new in a server that took another one's place, too: load() of the
         // server, which the lease worker may be the first to call, sees no catalog.
-        const int64_t until_us = ours && server_head_start_until_us() == 0
-                                     ? 0
-                                     : server_take_over_at_start(row.most_ahead_us);
+        const int64_t until_us =
+            ours && server_knows_roles() ? 0 : server_take_over_at_start(row.most_ahead_us);
         const int64_t lost_until_us = ours ? 0 : until_us;
         server_learn_most_ahead(row.most_ahead_us);
         Assert(durable_is_flushed(page));

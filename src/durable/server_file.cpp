@@ -1,5 +1,7 @@
 #include "durable/server_file.hpp"
 
+#include <algorithm>
+
 namespace flakeid {
 
 Contents contents_of(const Record (&records)[record_count], const FileFacts& facts)
@@ -31,6 +33,7 @@ Contents contents_of(const Record (&records)[record_count], const FileFacts& fac
         const Body before = found.body;
         found.body = body; // whose incarnation it is, is the same in all of them
         found.body.stamped = merged(before.stamped, body.stamped);
+        found.body.roles_known = std::max(before.roles_known, body.roles_known);
         found.body.counter = before.counter == 0 || before.counter == body.counter ? body.counter
                              : body.counter == 0                                   ? before.counter
                                                  : several_counters;

@@ -22,6 +22,8 @@ struct Body {
     Stamped stamped;
     int64_t counter; // server_counted_by(): the layout that counts set-backs, or several; 0: none
     Used used[used_in_part]; // which part of what used.hpp keeps, the record's place says
+    int64_t roles_known;     // 0: it took a place, and nobody has looked how far roles let ids run
+                             // ahead there, so that ids may have to begin later than the file says
 };
 static_assert(sizeof(Body) <= record_body_size);
 

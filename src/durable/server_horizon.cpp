@@ -20,6 +20,7 @@ struct ServerHorizon {
     pg_atomic_uint64 incarnation;
     pg_atomic_uint64 timeline;
     pg_atomic_uint64 incarnated_us;
+    pg_atomic_uint64 roles_known; // as in Body
     // The same, or further, where another server's place was taken since
     pg_atomic_uint64 floor[horizon_kinds];
     pg_atomic_uint64 head_start_until_us;
@@ -46,7 +47,8 @@ void create(ServerHorizon* server)
     for (pg_atomic_uint64* number :
          {&server->incarnation, &server->timeline, &server->incarnated_us,
           &server->floor[plain_horizon], &server->floor[back_horizon], &server->head_start_until_us,
-          &server->counter, &server->file_counter, &server->written_at, &server->in_file_fence}) {
+          &server->counter, &server->file_counter, &server->written_at, &server->in_file_fence,
+          &server->roles_known}) {
         pg_atomic_init_u64(number, 0);
     }
 }
@@ -80,6 +82,7 @@ void load(ServerHorizon* server, bool used)
         set(&server->incarnation, incarnation);
         set(&server->timeline, timeline);
         set(&server->incarnated_us, found.own ? found.body.incarnated_us : now_us);
+        set(&server->roles_known, found.own ? found.body.roles_known : fresh);
         pg_atomic_write_u64(&server->records.fence, found.own ? found.fence : found.fence + 1);
         set(&server->head_start_until_us, lost_until_us == 0 ? 0 : lost_until_us + extension_us);
         set(&server->counter, found.body.counter);
@@ -146,6 +149,8 @@ void write(ServerHorizon* server)
             body.system = GetSystemIdentifier();
             body.origin = {read(&server->timeline), read(&server->incarnation)};
             body.incarnated_us = read(&server->incarnated_us);
+            body.roles_known = read(&server->roles_known);
+            pg_read_barrier(); // who sets it has raised what is pending
             body.counter = read(&server->counter);
             body.stamped = stamped_of(&server->pending);
             used_versions[place] = used_fill(place, body.used);
@@ -199,14 +204,11 @@ void begin_past(ServerHorizon* server, int64_t us)
     LWLockRelease(AddinShmemInitLock);
 }
 
-// The next start goes by what the file says, and its repairs by the reach.
-int64_t take_over(int64_t lost_us, int64_t most_ahead_us)
+int64_t take_over(ServerHorizon* server, int64_t lost_us, int64_t most_ahead_us)
 {
-    ServerHorizon* server = loaded();
     server_learn_most_ahead(std::max(most_ahead_us, configured_max_ahead_us()));
     const int64_t us = takeover_us(lost_us, read(&server->pending.most_ahead_us));
     begin_past(server, us);
-    write(server);
     return us;
 }
 
@@ -270,13 +272,26 @@ Floors server_floors()
 
 int64_t server_take_over_at_start(int64_t most_ahead_us)
 {
-    return take_over(read(&loaded()->incarnated_us),
-                     std::max(most_ahead_us, max_ahead_of_roles_us()));
+    ServerHorizon* server = loaded();
+    const int64_t us = take_over(server, read(&server->incarnated_us),
+                                 std::max(most_ahead_us, max_ahead_of_roles_us()));
+    pg_write_barrier();
+    set(&server->roles_known, 1);
+    write(server); // the next start goes by it, and its repairs by the reach
+    return us;
 }
 
 int64_t server_take_over_now(int64_t most_ahead_us)
 {
-    return take_over(wall_us(), most_ahead_us);
+    ServerHorizon* server = loaded();
+    const int64_t us = take_over(server, wall_us(), most_ahead_us);
+    write(server);
+    return us;
+}
+
+bool server_knows_roles()
+{
+    return read(&loaded()->roles_known) != 0;
 }
 
 int64_t server_most_ahead_us()

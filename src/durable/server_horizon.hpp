@@ -38,6 +38,9 @@ Floors server_floors();
 int64_t server_take_over_at_start(int64_t most_ahead_us);
 int64_t server_take_over_now(int64_t most_ahead_us);
 
+// False where server_take_over_at_start() is still to come, in whatever run of the server.
+bool server_knows_roles();
+
 // Returns up to which moment a horizon may be extended at once; 0 where no other server's ids came
 // before those of this one.
 int64_t server_head_start_until_us();

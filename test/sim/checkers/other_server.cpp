@@ -12,22 +12,30 @@ namespace {
 
 int64_t restored_us; // up to where the servers stamped whose dumps were restored here
 size_t restored_in;  // the number of lives then
+int64_t taken_us;    // up to where the server stamped whose place was taken, for the restarts since
 
-// Of the server whose place this one took.
-int64_t place_us()
+// Of the server whose place was taken in that life.
+int64_t place_us(const Life& life)
 {
-    const Life& life = lives.back();
     const bool other = took_a_place(life.how) && life.how != Start::put_back &&
                        life.behind < clock_may_lag && !world.has('w');
     return other ? life.right_us + world.max_ahead : 0;
+}
+
+int64_t place_us()
+{
+    return place_us(lives.back());
 }
 
 } // namespace
 
 void other_server_life_begins(Start how)
 {
-    if (how != Start::crash && how != Start::fast) {
-        restored_us = 0; // a copy may be older
+    if (how == Start::crash || how == Start::fast) {
+        const Life& before = lives[lives.size() - 2];
+        taken_us = before.behind < clock_may_lag ? std::max(taken_us, place_us(before)) : 0;
+    } else {
+        restored_us = taken_us = 0; // a copy may be older
     }
 }
 
@@ -49,7 +57,9 @@ int64_t spared_from_repairs_us()
 
 void other_server_is_forgotten(int64_t us)
 {
-    restored_us = std::min(restored_us, std::max(us, spared_from_repairs_us()));
+    us = std::max(us, spared_from_repairs_us());
+    restored_us = std::min(restored_us, us);
+    taken_us = std::min(taken_us, us);
 }
 
 void other_server_is_said(Server& server)
@@ -62,7 +72,9 @@ void other_server_is_said(Server& server)
 void past_other_server(const Id& id)
 {
     const int64_t us = word_start_us(id.generator, id.word);
-    const int64_t other_us = place_us();
+    // Where nobody came before a restart, its own clock counts.
+    const int64_t other_us =
+        std::max(place_us(), lives.back().behind < clock_may_lag ? taken_us : 0);
     if (us <= other_us) {
         tell("id %llx of %.6f, the other server may have stamped up to %.6f",
              static_cast<unsigned long long>(id.raw), static_cast<double>(us) / 1e6,
