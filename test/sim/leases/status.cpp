@@ -1,6 +1,7 @@
 #include "leases/status.hpp"
 
 #include "checker.hpp"
+#include "generator/leased.hpp"
 #include "leases/holder/report.hpp"
 #include "leases/holder/worker.hpp"
 #include "leases/manners.hpp"
@@ -9,6 +10,8 @@
 #include "leases/worker_process.hpp"
 #include "server/clock.hpp"
 #include "settings/lease_settings.hpp"
+#include "settings/node.hpp"
+#include "settings/settings.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -63,6 +66,18 @@ bool same(const std::vector<flakeid::LeaseReport>& a, const std::vector<flakeid:
         equal = a[i].wanted == b[i].wanted && strcmp(a[i].reasons, b[i].reasons) == 0;
     }
     return equal;
+}
+
+// Of flakeid.nodes() and the status.
+void nodes_are_leased()
+{
+    const flakeid::Layout& layout = flakeid::settings.layout;
+    flakeid::NodeSpan span = configured_span(layout);
+    if (span.problem == nullptr && nodes_in_use(layout, &span) &&
+        !was_leased(span.first, span.last)) {
+        tell("nodes %u to %u", span.first, span.last);
+        broken("the status tells of nodes that were never leased");
+    }
 }
 
 } // namespace
@@ -130,7 +145,11 @@ void look_at_status()
             broken("a lease that nobody wants has its entry");
         }
     }
-    if (member.any || flakeid::lease_settings.coordinator[0] == '\0') {
+    if (flakeid::lease_settings.coordinator[0] == '\0') {
+        return;
+    }
+    if (member.any) {
+        nodes_are_leased();
         return;
     }
     const auto first = static_cast<uint32_t>(member.node);

@@ -510,6 +510,15 @@ bool goes_on_in_lease(int server)
     });
 }
 
+bool was_leased(uint32_t first, uint32_t last)
+{
+    return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {
+        const Told& lease = one.second;
+        return lease.server == here().number && lease.node <= first &&
+               last < lease.node + lease.nodes;
+    });
+}
+
 bool gave_back(int server, uint32_t first, uint32_t last)
 {
     return std::any_of(leases.begin(), leases.end(), [&](const auto& one) {

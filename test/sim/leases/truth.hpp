@@ -38,6 +38,9 @@ void leases_crash(int server);
 // A lease that the server had for a while when it crashed, and that lasts.
 bool goes_on_in_lease(int server);
 
+// The server that runs was told once of a lease of all of these nodes.
+bool was_leased(uint32_t first, uint32_t last);
+
 // It said that it gives back one of these nodes, before the lease ended. It may not have been heard,
 // and says nothing of the others before it is.
 bool gave_back(int server, uint32_t first, uint32_t last);
