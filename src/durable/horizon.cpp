@@ -43,11 +43,14 @@ void remember_extension(Horizon* horizon, int kind)
     const Stamp bound = published_bound(horizon, kind); // first: all that follows only rises
     const Stamp floor = published_floor(horizon, kind);
     const Stamp reserved{pg_atomic_read_u64(&horizon->reserved[kind])};
+    // same with <: an assertion
     const bool covered = loaded_row_stamp(horizon, kind) <= floor &&
                          // same with first <, second <: an assertion
                          bound <= row_stamp(horizon, kind) && bound <= reserved &&
+                         // same with <: an assertion
                          (bound <= server_bound(kind) || !server_is_repaired());
     pg_read_barrier();
+    // same with <: an assertion
     return bound <= floor || covered || horizon_version(horizon) != version;
 }
 
