@@ -1,8 +1,10 @@
 // G1, how it is kept: an id is stamped up to the flushed horizon of its database only, and up to
 // the latest moment there whatever its count, and for a node that is remembered to make ids. Up to
-// what the flushed file of the server says, too.
+// what the flushed file of the server says, too. Both say how far ahead of the clock ids lie.
 #include "checkers.hpp"
+#include "world.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace sim {
@@ -15,6 +17,18 @@ bool is_past(const Id& id, int64_t stamp, int64_t horizon)
     const int database = my_database();
     return stamp > horizon && id.repairs_before == repairs_of(database) &&
            !repair_goes_on(database);
+}
+
+// Whoever takes the server's place begins past what he knows of that.
+void ahead_is_remembered(const Id& id, const char* where, const flakeid::Stamped& said)
+{
+    // What was drawn by a clock that was set back since lies further ahead.
+    const int64_t ahead_us = word_start_us(id.generator, id.word) - my_highest_wall;
+    if (set_backs == 0 && ahead_us > std::max(said.most_ahead_us, flakeid::assumed_ahead_us)) {
+        tell("%.6f s ahead, the %s says %.6f", static_cast<double>(ahead_us) / 1e6, where,
+             static_cast<double>(said.most_ahead_us) / 1e6);
+        broken("an id further ahead of the clock than the %s remembers", where);
+    }
 }
 
 } // namespace
@@ -72,6 +86,10 @@ void within_horizon(const Id& id)
         tell("node %u", id.generator.node);
         broken("an id of a node that is not remembered");
     }
+    if (!world.has('V')) { // a row that was made anew says it with its next extension
+        ahead_is_remembered(id, "row", durable.stamped);
+    }
+    ahead_is_remembered(id, "file", flushed_file(here()).stamped);
 }
 
 } // namespace sim
