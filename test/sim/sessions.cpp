@@ -181,6 +181,9 @@ void transact()
         was_set();
         set_layout(some_layout(mine()));
     }
+    if (world.has('H') && world.has('R') && mine().one_in(15)) { // SET, until the next reload
+        (void)set_setting("flakeid.max_ahead", "1000");
+    }
     if (world.has('Q') && may_poll() && mine().one_in(6)) {
         ask_for_mark();
         return;
