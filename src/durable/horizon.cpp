@@ -372,7 +372,11 @@ bool horizon_remembered(Stamped* stamped)
         // same with min: the server's file says it
         std::max(stamped->least_us, static_cast<int64_t>(pg_atomic_read_u64(&horizon->least_us)));
     stamped->nodes |= static_cast<int64_t>(pg_atomic_read_u64(&horizon->nodes));
-    return is_loaded(horizon);
+    if (!is_loaded(horizon)) {
+        return false;
+    }
+    stamped->most_ahead_us = std::max(stamped->most_ahead_us, server_remembers().most_ahead_us);
+    return true;
 }
 
 } // namespace flakeid

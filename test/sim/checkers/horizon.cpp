@@ -86,9 +86,7 @@ void within_horizon(const Id& id)
         tell("node %u", id.generator.node);
         broken("an id of a node that is not remembered");
     }
-    if (!world.has('V')) { // a row that was made anew says it with its next extension
-        ahead_is_remembered(id, "row", durable.stamped);
-    }
+    ahead_is_remembered(id, "row", durable.stamped);
     ahead_is_remembered(id, "file", flushed_file(here()).stamped);
 }
 
