@@ -179,8 +179,8 @@ class Trial:
         for x in self.refs:
             if x[1] != s.t and x[3] == s.t and got:
                 do("INSERT INTO %s (nat, tenant, region, %s) SELECT 'c%s', tenant, region, %s FROM %s WHERE nat = '%s'" % (x[1], x[2], nat, x[4], x[3], nat))
-        if do("INSERT INTO %s (%snat) VALUES (%s'%sd') RETURNING 1" % (s.t, s.k + ', ' if named else '', value + ', ' if named else '', nat)):
-            do("DELETE FROM %s WHERE nat = '%sd'" % (s.t, nat))
+        do("INSERT INTO %s (%snat) VALUES (%s'%sd') RETURNING 1" % (s.t, s.k + ', ' if named else '', value + ', ' if named else '', nat))
+        do("DELETE FROM %s WHERE nat = '%sd'" % (s.t, nat))
         return errors
     def is_checked(self, e):
         """Whether the schema's own CHECK refuses a number that came by default, as it should: the next one is none of those."""
