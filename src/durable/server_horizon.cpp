@@ -276,8 +276,7 @@ int64_t server_take_over_at_start(int64_t most_ahead_us)
     const int64_t us = take_over(server, read(&server->incarnated_us),
                                  std::max(most_ahead_us, max_ahead_of_roles_us()));
     pg_write_barrier();
-    set(&server->roles_known, 1);
-    write(server); // the next start goes by it, and its repairs by the reach
+    set(&server->roles_known, 1); // with the next record; until then a start takes the place again
     return us;
 }
 

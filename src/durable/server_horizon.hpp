@@ -33,7 +33,7 @@ Floors server_floors();
 // Raise the floors of this server to the moment past which no server has stamped that it takes the
 // place of, and which stamped up to `most_ahead_us` ahead of the clock: until this incarnation
 // began, which knows of the reach of roles only when a session loads a horizon, or until now, when
-// a database of another server goes on here. They return that moment, which is in the file then.
+// a database of another server goes on here. They return that moment; _now() has it in the file.
 // No repair takes it back.
 int64_t server_take_over_at_start(int64_t most_ahead_us);
 int64_t server_take_over_now(int64_t most_ahead_us);
