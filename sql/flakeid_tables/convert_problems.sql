@@ -330,7 +330,8 @@ BEGIN
              JOIN pg_attribute AS a ON a.attrelid = x.rel AND a.attnum = x.att AND a.attgenerated <> '' ORDER BY x.rel, a.attname;
     RETURN QUERY
         SELECT format('Table %s is partitioned by the column.', p.partrelid::regclass),
-               CASE WHEN way = 'kept' AND key.typ = 'int8'::regtype THEN format('CALL flakeid.convert(%L, type => ''bigint'');', root::regclass) END
+               CASE WHEN way = 'kept' AND key.typ = 'int8'::regtype THEN format('CALL flakeid.convert(%L, type => ''bigint'');', root::regclass)
+                    WHEN NOT forth THEN 'Give its partitions to a new table whose column has the former type; the manual shows it under "Back to bigint".' END
         FROM pg_partitioned_table AS p
         WHERE EXISTS (SELECT FROM unnest(changed, changed_atts) AS c (rel, att)
                       WHERE c.rel = p.partrelid

@@ -1424,7 +1424,8 @@ DECLARE
 BEGIN
     IF flakeid.partition_is_counted(tab) THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('nothing says how old the rows of table %s are', tab),
-            DETAIL = 'A sequence makes its ids, which carry no time.', HINT = format('CALL flakeid.convert(%L) first; or leave keep out.', tab);
+            DETAIL = 'A sequence makes its ids, which carry no time.',
+            HINT = format('CALL flakeid.convert(%L%s) first; or leave keep out.', tab, (SELECT ', type => ''bigint''' FROM pg_class AS c WHERE c.oid = tab AND c.relkind = 'p'));
     ELSIF layout IS NULL AND coalesce(made, '') !~ '\mflake_next\(' AND NOT EXISTS (SELECT FROM flakeid.partition_declarations(tab) AS d WHERE d.said ? 'layout') THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('nothing says how old the rows of table %s are', tab),
             DETAIL = 'The default of its ids is not flake_next(), and no layout is given.', HINT = 'Add layout => with that of the program that makes them.';
@@ -1473,6 +1474,10 @@ BEGIN
     END IF;
     layout := flakeid.partition_layout(parent, layout);
     PERFORM flakeid.partition_require(parent);
+    IF flakeid.partition_is_counted(parent) THEN
+        RAISE WARNING 'all new rows of table % will lie in one partition', parent
+            USING DETAIL = 'A sequence makes its ids, which carry no time.', HINT = format('CALL flakeid.convert(%L, type => ''bigint'');', parent);
+    END IF;
     said := jsonb_build_object('every', every, 'ahead', ahead, 'keep', keep, 'layout', layout, 'drop_old', drop_old, 'time_zone', time_zone);
     zone := coalesce(time_zone, 'UTC');
     whole := parent::text;
