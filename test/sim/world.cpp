@@ -543,9 +543,9 @@ void end_world()
     }
     run_turns(1000, true_us + passed);
     // Whose reach is long enough waits where others are told until when another layout used its
-    // ids. All wait for the same tick then, which may have ids for fewer of them.
+    // ids.
     const bool long_wait = world.chosen.find_first_of("ehb") != std::string::npos;
-    everyone_draws(s, long_wait ? passed + 2 * second : 3 * second, Fails::may_not);
+    everyone_draws(s, long_wait ? passed : 3 * second, Fails::may_not);
     if (world.has('Q')) {
         run_turns(1000, true_us + passed);
         everyone_polls(s, Fails::may_not);
