@@ -57,7 +57,7 @@ SELECT DISTINCT parent, days_ahead BETWEEN 1.99 AND 3 AS ahead FROM flakeid.part
 CALL flakeid.maintain();
 CALL flakeid.maintain('event');
 SELECT count(*) FROM parts;
-SELECT obj_description(oid, 'pg_trigger') FROM pg_trigger WHERE tgname = 'flakeid_partitions';
+SELECT regexp_replace(obj_description(oid, 'pg_trigger'), '"since": "[^"]*"', '"since": ...') AS said FROM pg_trigger WHERE tgname = 'flakeid_partitions';
 CALL flakeid.partition('event', '1 day', ahead => 3);
 SELECT count(*) FROM parts;
 -- the same by statements for psql
@@ -92,7 +92,7 @@ SELECT partition, begins, ends, attached FROM parts WHERE partition::text LIKE '
 SELECT count(*) FROM event_old_4;
 CALL flakeid.partition('event', '1 day', ahead => 2, keep => '1 day', drop_old => true);
 SELECT partition, begins, ends, attached FROM parts WHERE partition::text LIKE 'event_old%' ORDER BY partition::text;
-SELECT regexp_replace(obj_description('event_old_5'::regclass), '"at": "[^"]*"', '"at": ...') AS mark;
+SELECT regexp_replace(obj_description('event_old_5'::regclass), '"(at|since)": "[^"]*"', '"\1": ...', 'g') AS mark;
 DROP TABLE event_old_4, event_old_5;
 
 -- Rows that strayed into a default partition: they move, no trigger fires, those to come do not stray, and none is lost.
@@ -160,6 +160,10 @@ CREATE UNIQUE INDEX "by it" ON "Order" (lower("full"), id DESC);
 ALTER INDEX "by it" ALTER 1 SET STATISTICS 70;
 CREATE INDEX brin ON "Order" USING brin (id);
 CREATE STATISTICS together ON customer, price FROM "Order";
+CREATE INDEX an_index_whose_name_is_as_long_as_the_server_lets_any_name_be_1 ON "Order" (price);
+CREATE INDEX an_index_whose_name_is_as_long_as_the_server_lets_any_name_be_2 ON "Order" (price);
+CREATE STATISTICS statistics_whose_name_is_as_long_as_the_server_lets_any_be_one ON id, price FROM "Order";
+CREATE STATISTICS statistics_whose_name_is_as_long_as_the_server_lets_any_be_two ON id, customer FROM "Order";
 CREATE TABLE "order line" ("order" flake NOT NULL REFERENCES "Order" ON DELETE CASCADE, n int);
 CREATE TABLE note (about bigint CONSTRAINT "about it" REFERENCES "Order" ON UPDATE CASCADE DEFERRABLE INITIALLY DEFERRED, what text);
 CREATE VIEW cheap WITH (security_barrier) AS SELECT id, price FROM "Order" WHERE price < 10 WITH LOCAL CHECK OPTION;
@@ -187,6 +191,9 @@ COMMENT ON CONSTRAINT "about it" ON note IS 'an order';
 COMMENT ON TRIGGER later ON "Order" IS 'a trigger';
 COMMENT ON POLICY own ON "Order" IS 'a policy';
 COMMENT ON INDEX by_customer IS 'an index';
+COMMENT ON INDEX "Order_pkey" IS 'an index of a key';
+COMMENT ON SEQUENCE "Order_number_seq" IS 'numbers';
+ALTER DEFAULT PRIVILEGES IN SCHEMA regress_flakeid_shop GRANT USAGE ON SEQUENCES TO regress_flakeid_reader;
 COMMENT ON STATISTICS together IS 'statistics';
 RESET ROLE;
 SET client_min_messages = error;
@@ -207,7 +214,7 @@ CREATE FUNCTION portrait() RETURNS SETOF text LANGUAGE sql SET search_path = reg
         FROM pg_constraint WHERE '"Order"'::regclass IN (conrelid, confrelid) AND contype IN ('p', 'u', 'c', 'f') AND conparentid = 0
     UNION ALL SELECT format('index %s options %s valid %s identity %s comment %s statistics %s', replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON '), reloptions, indisvalid, indisreplident, obj_description(indexrelid, 'pg_class'), (SELECT string_agg(attstattarget::text, ' ') FROM pg_attribute WHERE attrelid = indexrelid AND attstattarget >= 0))
         FROM pg_index JOIN pg_class ON oid = indexrelid WHERE indrelid = '"Order"'::regclass
-    UNION ALL SELECT format('trigger %s enabled %s comment %s', pg_get_triggerdef(oid), tgenabled, obj_description(oid, 'pg_trigger')) FROM pg_trigger WHERE tgrelid = '"Order"'::regclass AND NOT tgisinternal
+    UNION ALL SELECT format('trigger %s enabled %s comment %s', pg_get_triggerdef(oid), tgenabled, regexp_replace(obj_description(oid, 'pg_trigger'), '"since": "[^"]*"', '"since": ...')) FROM pg_trigger WHERE tgrelid = '"Order"'::regclass AND NOT tgisinternal
     UNION ALL SELECT format('policy %s %s %s to %s using %s check %s comment %s', polname, polcmd, polpermissive, polroles::regrole[], pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid), obj_description(oid, 'pg_policy'))
         FROM pg_policy WHERE polrelid = '"Order"'::regclass
     UNION ALL SELECT format('rights %s security %s %s owner %s identity %s comment %s', (SELECT array_agg(a::text ORDER BY a::text) FROM unnest(relacl) AS a),
@@ -215,7 +222,7 @@ CREATE FUNCTION portrait() RETURNS SETOF text LANGUAGE sql SET search_path = reg
     UNION ALL SELECT format('statistics %s comment %s', pg_get_statisticsobjdef(oid), obj_description(oid, 'pg_statistic_ext')) FROM pg_statistic_ext WHERE stxrelid = '"Order"'::regclass
     UNION ALL SELECT format('publication %s %s %s %s', pubname, tablename, attnames, rowfilter) FROM pg_publication_tables WHERE tablename IN ('Order') OR pubname = 'regress_flakeid_orders'
     UNION ALL SELECT format('view %s %s %s %s', oid::regclass, reloptions, relacl, pg_get_viewdef(oid)) FROM pg_class WHERE relname IN ('cheap', 'cheaper')
-    UNION ALL SELECT format('sequence %s of %s %s', objid::regclass, refobjid::regclass, seqstart) FROM pg_depend JOIN pg_sequence ON seqrelid = objid WHERE refobjid = '"Order"'::regclass AND deptype IN ('a', 'i')
+    UNION ALL SELECT format('sequence %s of %s %s rights %s comment %s', objid::regclass, refobjid::regclass, seqstart, coalesce(relacl, acldefault('s', relowner)), obj_description(objid, 'pg_class')) FROM pg_depend JOIN pg_sequence ON seqrelid = objid JOIN pg_class ON pg_class.oid = objid WHERE refobjid = '"Order"'::regclass AND deptype IN ('a', 'i')
 $$;
 CREATE TABLE before AS SELECT p AS line FROM portrait() AS p;
 CREATE TABLE rows_before AS SELECT * FROM "Order";
@@ -245,6 +252,7 @@ INSERT INTO "Order" (customer, price) VALUES (1, 2);
 RESET ROLE;
 SET ROLE regress_flakeid_owner;
 ALTER DEFAULT PRIVILEGES IN SCHEMA regress_flakeid_shop REVOKE DELETE ON TABLES FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES IN SCHEMA regress_flakeid_shop REVOKE USAGE ON SEQUENCES FROM regress_flakeid_reader;
 DROP TABLE "Order", "order line", note, before, rows_before CASCADE;
 
 -- So do their indexes, also where columns of the parent have other numbers
@@ -262,6 +270,21 @@ SELECT h.inhparent::regclass AS index, count(*) FILTER (WHERE i.indisreplident) 
     WHERE t.isleaf GROUP BY 1 ORDER BY h.inhparent::regclass::text COLLATE "C";
 DROP TABLE marked;
 
+-- A table that refers to a partitioned one; names that the server gives to parts of foreign keys
+CREATE TABLE shop (id int PRIMARY KEY) PARTITION BY HASH (id);
+CREATE TABLE shop_1 PARTITION OF shop FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE TABLE sale (id flake PRIMARY KEY DEFAULT flake_next(), shop int REFERENCES shop ON DELETE CASCADE);
+INSERT INTO shop VALUES (1);
+INSERT INTO sale (shop) VALUES (1);
+CREATE TABLE part (sale flake REFERENCES sale, FOREIGN KEY (sale) REFERENCES sale ON DELETE CASCADE);
+CALL flakeid.partition('sale', '1 month');
+ALTER TABLE part RENAME CONSTRAINT part_sale_fkey TO refers;
+ALTER TABLE part RENAME CONSTRAINT part_sale_fkey1 TO cascades;
+CALL flakeid.partition('sale', '1 month');
+DELETE FROM shop;
+SELECT count(*) FROM sale;
+DROP TABLE shop, sale, part;
+
 -- What cannot be kept is named before anything is done.
 CREATE TABLE parent (a int);
 CREATE TABLE bad (id flake PRIMARY KEY DEFAULT flake_next(), code text UNIQUE, during tstzrange, up flake REFERENCES bad, other bigint,
@@ -272,7 +295,14 @@ CREATE TABLE whole (b bad);
 CREATE FUNCTION uses() RETURNS bigint BEGIN ATOMIC SELECT count(*) FROM regress_flakeid_shop.bad; END;
 CREATE RULE quiet AS ON DELETE TO bad DO ALSO NOTIFY gone;
 CREATE VIEW seen AS SELECT b FROM bad AS b;
+GRANT SELECT ON bad TO regress_flakeid_reader WITH GRANT OPTION;
+GRANT UPDATE (other) ON bad TO regress_flakeid_reader WITH GRANT OPTION;
 RESET ROLE;
+SET ROLE regress_flakeid_reader;
+GRANT SELECT ON bad TO PUBLIC;
+GRANT UPDATE (other) ON bad TO PUBLIC;
+RESET ROLE;
+CREATE STATISTICS theirs_too ON id, other FROM bad;
 CREATE TABLE foreigner (bad flake REFERENCES bad);
 CREATE VIEW theirs AS SELECT id FROM bad;
 SET client_min_messages = error;

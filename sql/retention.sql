@@ -118,7 +118,36 @@ RESET ROLE;
 SET ROLE regress_flakeid_owner;
 CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days', drop_old => true);
 SELECT to_regclass('forged') IS NOT NULL AS there, to_regclass('event_5') IS NULL AS dropped;
+-- nor what was detached from a table that had the name before
+CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '3 days');
+SELECT detached();
+ALTER TABLE event RENAME TO event_before;
+CREATE TABLE event (id flake PRIMARY KEY DEFAULT flake_next(), what text) PARTITION BY RANGE (id);
+CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '3 days', drop_old => true);
+SELECT grow_old('event_4', '49 hours');
+CALL flakeid.maintain();
+SELECT count(*) FROM event_4;
+SELECT detached();
 DROP TABLE event;
+ALTER TABLE event_before RENAME TO event;
+SELECT detached();
+CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '3 days', drop_old => true);
+SELECT to_regclass('event_4') IS NULL AS dropped;
+DROP TABLE event;
+
+-- A default partition that is partitioned keeps its rows, and the others are made.
+CREATE TABLE deep (id flake PRIMARY KEY DEFAULT flake_next(), what text) PARTITION BY RANGE (id);
+CREATE TABLE deep_default PARTITION OF deep DEFAULT PARTITION BY RANGE (id);
+CREATE TABLE deep_all PARTITION OF deep_default DEFAULT;
+INSERT INTO deep VALUES (day_id(1.5), 'stray'), (day_id(-40), 'import');
+SET client_min_messages = error;
+CALL flakeid.partition('deep', every => '1 day', ahead => 2);
+CALL flakeid.maintain('deep');
+SET client_min_messages = warning;
+SELECT to_time - date_trunc('day', now(), 'UTC') AS ends, from_time - date_trunc('day', now(), 'UTC') AS begins FROM flakeid.partitions WHERE parent = 'deep'::regclass ORDER BY to_time;
+SELECT count(*) FROM deep_all;
+SELECT problems();
+DROP TABLE deep;
 
 -- The right TRIGGER declares nothing.
 CREATE TABLE target (id flake PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id);

@@ -93,14 +93,15 @@ DECLARE
 BEGIN
     SELECT d.said INTO was FROM flakeid.partition_declarations(partition_declare.parent) AS d;
     is_there := FOUND;
-    IF was = jsonb_strip_nulls(said) THEN
+    said := jsonb_strip_nulls(said || jsonb_build_object('since', coalesce(was -> 'since', to_jsonb(now()))));
+    IF was = said THEN
         RETURN;
     END IF;
     locked := flakeid.partition_lock(ARRAY[parent], CASE WHEN is_there THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END);
     IF NOT is_there THEN
         EXECUTE format('CREATE OR REPLACE TRIGGER flakeid_partitions AFTER TRUNCATE ON %s FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION flakeid.declared()', parent);
     END IF;
-    EXECUTE format('COMMENT ON TRIGGER flakeid_partitions ON %s IS %L', parent, flakeid.convert_comment(jsonb_strip_nulls(said)));
+    EXECUTE format('COMMENT ON TRIGGER flakeid_partitions ON %s IS %L', parent, flakeid.convert_comment(said));
     action := 'declared';
     object := parent;
 END
@@ -215,14 +216,15 @@ BEGIN
             head := left(head, -1);
         END LOOP;
         EXIT WHEN NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = schema AND c.relname = head || suffix)
-            AND NOT EXISTS (SELECT FROM pg_type AS t WHERE t.typnamespace = schema AND t.typname = head || suffix);
+            AND NOT EXISTS (SELECT FROM pg_type AS t WHERE t.typnamespace = schema AND t.typname = head || suffix)
+            AND NOT EXISTS (SELECT FROM pg_statistic_ext AS s WHERE s.stxnamespace = schema AND s.stxname = head || suffix);
         number := number + 1;
         suffix := tail || '_' || number;
     END LOOP;
     RETURN head || suffix;
 END
 $$;
-COMMENT ON FUNCTION flakeid.free_name(oid, text, text) IS 'internal: a name for a relation of that schema, that no other has';
+COMMENT ON FUNCTION flakeid.free_name(oid, text, text) IS 'internal: a name for a relation or statistics of that schema, that no other has';
 
 CREATE FUNCTION flakeid.period_name(at timestamptz, every interval, zone text) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
@@ -329,7 +331,7 @@ COMMENT ON FUNCTION flakeid.bound_id(text, text) IS 'internal: the id that bound
 -- Ids from from_id to below to_id; both NULL for a default partition.
 CREATE FUNCTION flakeid.partition_ranges(parent regclass, OUT partition regclass, OUT from_id int8, OUT to_id int8, OUT detaching bool)
     RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 BEGIN
     -- one statement for all: int8's least and largest number stand for MINVALUE and MAXVALUE, as in bound_literal()
     RETURN QUERY EXECUTE format($q$
@@ -529,7 +531,7 @@ $$;
 COMMENT ON FUNCTION flakeid.partition_sibling(regclass) IS 'internal: the last partition of a table, whose storage parameters new ones get';
 
 CREATE FUNCTION flakeid.option_list(options text[], prefix text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 BEGIN
     RETURN (SELECT string_agg(format('%s%s=%L', prefix, split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ') FROM unnest(options) AS o
         WHERE o NOT LIKE 'pg\_%'); -- those are the server's own
@@ -652,7 +654,7 @@ BEGIN
             -- The new partition begins after the last row that strayed, so that no more stray while those are moved. Whoever was sent to
             -- the default partition before would fail after it: so nobody may be on his way.
             locked := flakeid.partition_lock(ARRAY[parent, stray], 'ACCESS EXCLUSIVE');
-            EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1',
+            EXECUTE format('SELECT %1$I::int8 FROM %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1',
                 key, stray, flakeid.between_bounds(key, type, w.from_id, w.to_id)) INTO last;
             w.from_id := coalesce(last + 1, w.from_id);
             CONTINUE WHEN w.from_id >= w.to_id;
@@ -774,7 +776,7 @@ BEGIN
     stray := flakeid.partition_default(parent);
     IF stray IS NOT NULL THEN
         SELECT * INTO l FROM flakeid.partition_limits(parent);
-        EXECUTE format('SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I LIMIT 1', key, stray, flakeid.between_bounds(key, type, l.young, l.past)) INTO id;
+        EXECUTE format('SELECT %1$I::int8 FROM %2$s WHERE %3$s ORDER BY %1$I LIMIT 1', key, stray, flakeid.between_bounds(key, type, l.young, l.past)) INTO id;
     END IF;
     RETURN id;
 END
@@ -805,7 +807,7 @@ BEGIN
         (l.floor, l.young, 'are read by layout "%3$s" as %4$s to %5$s, which would be taken at once, as older than %6$s: imports of that time, or ids of another layout'),
         (l.past, 9223372036854775807, 'are read by layout "%3$s" as %4$s to %5$s, where that ends')) AS v (from_id, to_id, words) WHERE from_id < to_id
     LOOP
-        EXECUTE format('SELECT (SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I LIMIT 1), (SELECT %1$I::int8 FROM ONLY %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1)',
+        EXECUTE format('SELECT (SELECT %1$I::int8 FROM %2$s WHERE %3$s ORDER BY %1$I LIMIT 1), (SELECT %1$I::int8 FROM %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1)',
             key, stray, flakeid.between_bounds(key, type, r.from_id, r.to_id)) INTO low, high;
         IF low IS NOT NULL THEN
             told := concat_ws(E'\n', told, format('Ids %1$s to %2$s ' || r.words || '.', low, high, p.layout,
@@ -821,8 +823,9 @@ COMMENT ON FUNCTION flakeid.partition_left(regclass) IS 'internal: which rows of
 CREATE FUNCTION flakeid.partition_stuck(parent regclass) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN (SELECT format('foreign key %I of table %s refers to them', k.conname, k.conrelid::regclass)
-        FROM pg_constraint AS k WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 ORDER BY k.conname LIMIT 1);
+    RETURN (SELECT 'it is partitioned itself' FROM pg_class AS c WHERE c.oid = flakeid.partition_default(parent) AND c.relkind = 'p'
+        UNION ALL (SELECT format('foreign key %I of table %s refers to them', k.conname, k.conrelid::regclass)
+        FROM pg_constraint AS k WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 ORDER BY k.conname) LIMIT 1);
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_stuck(regclass) IS 'internal: why rows cannot leave the default partition';
@@ -872,6 +875,7 @@ CREATE FUNCTION flakeid.partition_mark(parent regclass, old regclass) RETURNS vo
 BEGIN
     EXECUTE format('COMMENT ON TABLE %s IS %L', old, flakeid.convert_comment(jsonb_strip_nulls(jsonb_build_object(
         'of', (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent),
+        'since', (SELECT d.said -> 'since' FROM flakeid.partition_declarations(parent) AS d),
         'at', now(), 'comment', obj_description(old, 'pg_class')))));
 END
 $$;
@@ -884,7 +888,9 @@ BEGIN
         FROM pg_class AS o JOIN pg_class AS c ON c.relowner = o.relowner AND c.relkind IN ('r', 'p') AND NOT c.relispartition
             JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid '),
             flakeid.convert_memory(d.description) AS m (memory)
-        WHERE o.oid = parent AND to_regclass(m.memory ->> 'of') = parent;
+        -- Another table may have had that name.
+        WHERE o.oid = parent AND to_regclass(m.memory ->> 'of') = parent
+            AND coalesce(m.memory ->> 'since' = (SELECT s.said ->> 'since' FROM flakeid.partition_declarations(parent) AS s), true);
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_detached(regclass) IS 'internal: what was detached from a table, and when';
@@ -928,7 +934,7 @@ $$;
 COMMENT ON FUNCTION flakeid.partition_held(regclass) IS 'internal: why retention does not work for a table';
 
 CREATE FUNCTION flakeid.partition_is_counted(tab regclass) RETURNS bool LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on SET quote_all_identifiers = off AS $$
 BEGIN
     RETURN (SELECT a.attidentity <> '' OR coalesce(pg_get_expr(f.adbin, f.adrelid) ~ '\mnextval\(', false)
         FROM flakeid.partition_key(tab) AS k JOIN pg_attribute AS a ON a.attrelid = tab AND a.attnum = k.attnum
@@ -955,7 +961,7 @@ COMMENT ON FUNCTION flakeid.partition_validate(regclass, regclass, name) IS 'int
 
 -- An error of a step is told at the end; one of somebody else's function, such as that of an event trigger, together with where it arose.
 CREATE FUNCTION flakeid.partition_try(tab regclass, statement text) RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     message text;
     state text;
@@ -1008,7 +1014,7 @@ COMMENT ON PROCEDURE flakeid.partition_step(regclass, text, text, jsonb) IS 'int
 -- A plain table becomes partitioned: it becomes the first partition of a new table of its name.
 
 CREATE FUNCTION flakeid.partition_obstacles(tab regclass) RETURNS SETOF text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     key int2 := (flakeid.partition_key(tab)).attnum;
     c pg_class := (SELECT r FROM pg_class AS r WHERE r.oid = tab);
@@ -1045,6 +1051,10 @@ BEGIN
             ELSE format('role %I does not own that table', my) END)
         FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.conrelid
         WHERE k.confrelid = tab AND k.contype = 'f' AND k.conparentid = 0 AND r.oid <> tab AND (r.relkind = 'p' OR r.relowner <> c.relowner)
+    -- The parts of a foreign key that refers to a partitioned table get names in the order in which dumps make foreign keys again.
+    UNION ALL SELECT DISTINCT format('foreign key %I of table %s has a name as the server gives it to parts of foreign key %I: ALTER TABLE %2$s RENAME CONSTRAINT %1$I TO another', o.conname, o.conrelid::regclass, k.conname)
+        FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.confrelid JOIN pg_constraint AS o ON o.conrelid = k.conrelid AND o.conkey = k.conkey AND o.contype = 'f' AND o.conparentid = 0 AND o.oid <> k.oid
+        WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.confrelid = tab OR k.conrelid = tab AND r.relkind = 'p') AND o.conname ~ '_fkey\d*$'
     -- what hangs on the table
     UNION ALL SELECT format('trigger %I has transition tables for each row', g.tgname) FROM pg_trigger AS g
         WHERE g.tgrelid = tab AND g.tgtype & 1 = 1 AND (g.tgoldtable IS NOT NULL OR g.tgnewtable IS NOT NULL)
@@ -1058,6 +1068,14 @@ BEGIN
             OR EXISTS (SELECT FROM pg_publication_namespace AS n WHERE n.pnpubid = p.oid AND n.pnnspid = c.relnamespace))
     UNION ALL SELECT format('publication %I belongs to another role', p.pubname) FROM pg_publication AS p JOIN pg_publication_rel AS r ON r.prpubid = p.oid
         WHERE r.prrelid = tab AND NOT pg_has_role(my, p.pubowner, 'USAGE')
+    UNION ALL SELECT format('statistics %s.%I belong to another role: ALTER STATISTICS %1$s.%2$I OWNER TO %3$I', s.stxnamespace::regnamespace, s.stxname, my)
+        FROM pg_statistic_ext AS s WHERE s.stxrelid = tab AND s.stxowner <> c.relowner
+    -- Rights are granted again by the owner.
+    UNION ALL SELECT DISTINCT format('rights on %s were granted by role %s: revoke them, and let it grant them again afterwards', pg_describe_object('pg_class'::regclass, o.oid, o.att), g.grantor::regrole)
+        FROM (SELECT r.oid, 0 AS att, r.relacl AS acl FROM pg_class AS r WHERE r.oid = tab OR r.oid IN (SELECT d.objid FROM pg_depend AS d
+                    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tab AND d.deptype = 'i' AND r.relkind = 'S')
+              UNION ALL SELECT a.attrelid, a.attnum, a.attacl FROM pg_attribute AS a WHERE a.attrelid = tab) AS o, aclexplode(o.acl) AS g
+        WHERE g.grantor <> c.relowner
     UNION ALL SELECT format('subscription %I fills the table', s.subname) FROM pg_subscription_rel AS r JOIN pg_subscription AS s ON s.oid = r.srsubid WHERE r.srrelid = tab
     UNION ALL SELECT format('view %s belongs to another role', v.oid::regclass) FROM pg_class AS v
         WHERE v.oid IN (SELECT * FROM flakeid.partition_views(tab)) AND NOT pg_has_role(my, v.relowner, 'USAGE')
@@ -1200,7 +1218,7 @@ COMMENT ON FUNCTION flakeid.statistics_statements(oid) IS 'internal: extended st
 CREATE FUNCTION flakeid.partition_swap(tab regclass, said jsonb,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     c pg_class;
     key name := (flakeid.partition_key(tab)).attname;
@@ -1261,7 +1279,8 @@ BEGIN
                     whole, i.attname, CASE i.attidentity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, i.seq,
                     i.seqincrement, i.seqmin, i.seqmax, i.seqstart, i.seqcache, CASE WHEN NOT i.seqcycle THEN 'NO' END)
                 || format('SELECT pg_catalog.setval(%L, %s, %L)', i.seq, moved, called)
-                || ARRAY(SELECT * FROM flakeid.grant_statements(i.relacl, 'SEQUENCE ' || i.seq, ''));
+                || ARRAY(SELECT flakeid.convert_no_defaults(c.relowner, 'S', 'SEQUENCE ' || i.seq, i.relacl) UNION ALL SELECT flakeid.grant_statements(i.relacl, 'SEQUENCE ' || i.seq, ''))
+                || flakeid.comment_statements(obj_description(i.seq, 'pg_class'), 'SEQUENCE ' || i.seq);
         END IF;
     END LOOP;
     moved := NULL;
@@ -1282,11 +1301,9 @@ BEGIN
         FROM pg_index AS x JOIN pg_class AS r ON r.oid = x.indexrelid LEFT JOIN pg_constraint AS k ON k.conindid = r.oid AND k.conrelid = tab AND k.contype IN ('p', 'u')
         WHERE x.indrelid = tab ORDER BY r.oid
     LOOP
-        before := before || format('ALTER INDEX %s RENAME TO %I', i.oid::regclass, CASE WHEN starts_with(i.relname, c.relname::text)
-            THEN flakeid.free_name(c.relnamespace, first, substr(i.relname, length(c.relname) + 1)) ELSE flakeid.free_name(c.relnamespace, i.relname, '_before') END);
         after := after || format('SELECT pg_catalog.set_config(''default_tablespace'', %L, true)', coalesce(i.space, ''));
         IF i.con IS NULL THEN
-            after := after || i.def || flakeid.comment_statements(obj_description(i.oid, 'pg_class'), format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname))
+            after := after || i.def
                 || ARRAY(SELECT format('ALTER INDEX %s.%I ALTER %s SET STATISTICS %s', c.relnamespace::regnamespace, i.relname, a.attnum, a.attstattarget)
                          FROM pg_attribute AS a WHERE a.attrelid = i.oid AND a.attstattarget >= 0);
         ELSE
@@ -1295,22 +1312,25 @@ BEGIN
                     regexp_replace(i.condef, '( DEFERRABLE.*| INITIALLY.*)?$', replace(coalesce(options, ''), '\', '\\') || '\1'))
                 || flakeid.comment_statements(obj_description(i.con, 'pg_constraint'), format('CONSTRAINT %I ON %s', i.conname, whole));
         END IF;
+        after := after || flakeid.comment_statements(obj_description(i.oid, 'pg_class'), format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname));
         IF i.indisreplident THEN
             after := after || format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', whole, i.relname);
         END IF;
+        EXECUTE format('ALTER INDEX %s RENAME TO %I', i.oid::regclass, CASE WHEN starts_with(i.relname, c.relname::text)
+            THEN flakeid.free_name(c.relnamespace, first, substr(i.relname, length(c.relname) + 1)) ELSE flakeid.free_name(c.relnamespace, i.relname, '_before') END);
     END LOOP;
     after := after || 'SELECT pg_catalog.set_config(''default_tablespace'', '''', true)'::text;
     IF c.relreplident IN ('f', 'n') THEN
         after := after || format('ALTER TABLE %s REPLICA IDENTITY %s', whole, CASE c.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END);
     END IF;
-    FOR i IN SELECT k.oid, k.conname, pg_get_constraintdef(k.oid) AS def FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'f' ORDER BY k.conname LOOP
+    FOR i IN SELECT k.oid, k.conname, pg_get_constraintdef(k.oid) AS def FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'f' AND k.conparentid = 0 ORDER BY k.conname LOOP
         after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname, i.def)
             || flakeid.comment_statements(obj_description(i.oid, 'pg_constraint'), format('CONSTRAINT %I ON %s', i.conname, whole));
     END LOOP;
     -- extended statistics
-    FOR i IN SELECT s.oid, s.stxname, s.stxnamespace::regnamespace AS schema FROM pg_statistic_ext AS s WHERE s.stxrelid = tab LOOP
-        before := before || format('ALTER STATISTICS %s.%I RENAME TO %I', i.schema, i.stxname, left(i.stxname, 50) || '_before');
+    FOR i IN SELECT s.oid, s.stxname, s.stxnamespace FROM pg_statistic_ext AS s WHERE s.stxrelid = tab LOOP
         after := after || flakeid.statistics_statements(i.oid);
+        EXECUTE format('ALTER STATISTICS %s.%I RENAME TO %I', i.stxnamespace::regnamespace, i.stxname, flakeid.free_name(i.stxnamespace, i.stxname, '_before'));
     END LOOP;
     -- triggers: attaching gives the partition those for each row anew
     FOR i IN SELECT g.oid, g.tgname FROM pg_trigger AS g WHERE g.tgrelid = tab AND NOT g.tgisinternal ORDER BY g.tgname LOOP
@@ -1367,7 +1387,7 @@ COMMENT ON FUNCTION flakeid.partition_swap(regclass, jsonb) IS 'internal: a step
 -- What people call
 
 CREATE FUNCTION flakeid.partition_layout(tab regclass, layout text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on SET quote_all_identifiers = off AS $$
 BEGIN
     IF layout IS NULL THEN
         layout := (SELECT d.said ->> 'layout' FROM flakeid.partition_declarations(tab) AS d);
@@ -1418,7 +1438,7 @@ COMMENT ON FUNCTION flakeid.partition_fail(jsonb, text) IS 'internal: raises the
 
 -- Somebody has to say by which layout ids carry a time: the default of the column, an earlier call, or this one.
 CREATE FUNCTION flakeid.partition_source(tab regclass, layout text) RETURNS void LANGUAGE plpgsql STABLE PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on SET quote_all_identifiers = off AS $$
 DECLARE
     made text := (SELECT pg_get_expr(f.adbin, f.adrelid) FROM pg_attrdef AS f WHERE f.adrelid = tab AND f.adnum = (flakeid.partition_key(tab)).attnum);
 BEGIN
@@ -1523,7 +1543,7 @@ BEGIN
         COMMIT;
         PERFORM flakeid.partition_begin();
     END IF;
-    IF (SELECT d.said FROM flakeid.partition_declarations(parent) AS d) IS DISTINCT FROM jsonb_strip_nulls(said) THEN
+    IF (SELECT d.said - 'since' FROM flakeid.partition_declarations(parent) AS d) IS DISTINCT FROM jsonb_strip_nulls(said) THEN
         CALL flakeid.partition_step(parent, format('declaring table %s', parent), format('flakeid.partition_declare(%L, %L)', parent, said), result);
         IF result ->> 'failed' IS NOT NULL THEN
             PERFORM flakeid.partition_fail(result, again);
