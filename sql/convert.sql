@@ -21,7 +21,7 @@ CREATE FUNCTION pg_temp.looks() RETURNS SETOF text LANGUAGE sql SET search_path 
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
     WHERE c.relnamespace = '"Regress Shop"'::regnamespace AND c.relkind IN ('r', 'p', 'v')
     UNION ALL
-    SELECT concat_ws(' ', 'relation', c.relname, c.relkind, c.relacl, c.reloptions, c.relreplident, c.relrowsecurity, obj_description(c.oid, 'pg_class'),
+    SELECT concat_ws(' ', 'relation', c.relname, c.relkind, c.relacl, c.reloptions, c.relreplident, c.relrowsecurity, obj_description(c.oid, 'pg_class'), (SELECT s.spcname FROM pg_tablespace s WHERE s.oid = c.reltablespace),
                      CASE WHEN c.relkind = 'v' THEN pg_get_viewdef(c.oid) END,
                      (SELECT concat_ws(' ', pg_get_indexdef(i.indexrelid), i.indisvalid, i.indisclustered, i.indisreplident) FROM pg_index i WHERE i.indexrelid = c.oid))
     FROM pg_class c WHERE c.relnamespace = '"Regress Shop"'::regnamespace AND c.relkind <> 'c'
@@ -196,6 +196,39 @@ CALL flakeid.convert_undo('visits', 'id');
 CALL flakeid.convert_undo('numbers', 'id');
 SELECT * FROM changed;
 DROP TABLE visits, numbers;
+-- Keys of partitioned tables have parameters and a place, and columns of partitions rights, comments and targets of their own.
+RESET ROLE;
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE regress_flakeid_space LOCATION '';
+GRANT CREATE ON TABLESPACE regress_flakeid_space TO regress_keeper;
+SET ROLE regress_keeper;
+CREATE TABLE spread (id serial, at int, n int, CONSTRAINT spread_key PRIMARY KEY (id, at) WITH (fillfactor = 44) USING INDEX TABLESPACE regress_flakeid_space) PARTITION BY LIST (at);
+ALTER TABLE spread ADD CONSTRAINT spread_once UNIQUE (at, id) WITH (fillfactor = 45) DEFERRABLE;
+CREATE TABLE spread_1 PARTITION OF spread FOR VALUES IN (1);
+CREATE TABLE spread_2 PARTITION OF spread DEFAULT;
+CREATE INDEX far ON spread (id) WITH (fillfactor = 50) TABLESPACE regress_flakeid_space;
+CREATE TABLE aside (spread_id int, at int, FOREIGN KEY (spread_id, at) REFERENCES spread);
+CREATE INDEX aside_far ON aside ((spread_id + 1)) TABLESPACE regress_flakeid_space WHERE spread_id > 0;
+GRANT SELECT (id) ON spread_1 TO regress_reader;
+COMMENT ON COLUMN spread_1.id IS 'of one';
+ALTER TABLE spread ALTER id SET STATISTICS 20;
+ALTER TABLE spread_1 ALTER id SET STATISTICS 44;
+ALTER TABLE spread_2 ALTER id SET STATISTICS -1, ALTER id SET (n_distinct = 5);
+TRUNCATE before;
+INSERT INTO before SELECT * FROM pg_temp.looks();
+SET default_tablespace = regress_flakeid_space;
+CALL flakeid.convert('spread', 'id');
+SELECT * FROM changed WHERE line ~ '^relation ' AND line !~ ' flakeid_' ORDER BY line COLLATE "C";
+SELECT attrelid::regclass, attacl, nullif(attstattarget, -1) AS target, (SELECT o FROM unnest(attoptions) AS o WHERE o LIKE 'n%') AS option, col_description(attrelid, attnum) AS comment
+FROM pg_attribute WHERE attname = 'id' AND attrelid IN (SELECT relid FROM pg_partition_tree('spread')) ORDER BY attrelid;
+CALL flakeid.convert_undo('spread', 'id');
+RESET default_tablespace;
+SELECT * FROM changed WHERE line !~ '^constraint .*aside';
+DROP TABLE spread, aside;
+RESET ROLE;
+DROP TABLESPACE regress_flakeid_space;
+SET ROLE regress_keeper;
+
 -- Expressions in indexes of partitioned tables; references that lead nowhere, which an undo leaves
 CREATE TABLE halls (id bigserial, at int, n int, CONSTRAINT hall PRIMARY KEY (id, at)) PARTITION BY LIST (at);
 CREATE TABLE halls_1 PARTITION OF halls FOR VALUES IN (1, 2) PARTITION BY LIST (at);
@@ -623,11 +656,37 @@ CREATE FUNCTION reads(read) RETURNS int LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION ids() RETURNS SETOF int LANGUAGE sql BEGIN ATOMIC SELECT id FROM blocked; END;
 CREATE TRIGGER any_change BEFORE UPDATE ON blocked FOR EACH ROW EXECUTE FUNCTION moved();
 INSERT INTO blocked (at) VALUES (now() + interval '1 year'), (NULL), ('1999-01-01');
+CREATE TABLE reader (r read, all_of_it read[], said text DEFAULT (ROW(1)::read)::text);
+CREATE VIEW as_read AS SELECT ROW(1)::read AS r;
+GRANT USAGE ON SCHEMA "Regress Shop" TO regress_reader;
+GRANT SELECT ON read TO regress_reader WITH GRANT OPTION;
+GRANT SELECT (id) ON blocked TO regress_reader WITH GRANT OPTION;
+GRANT USAGE ON SEQUENCE blocked_id_seq TO regress_reader WITH GRANT OPTION;
+RESET ROLE;
+CREATE STATISTICS theirs ON id, at FROM blocked;
+ALTER STATISTICS theirs OWNER TO regress_reader;
+SET ROLE regress_reader;
+GRANT SELECT ON read TO PUBLIC;
+GRANT SELECT (id) ON blocked TO PUBLIC;
+GRANT USAGE ON SEQUENCE blocked_id_seq TO PUBLIC;
+SET ROLE regress_keeper;
 SELECT statement FROM flakeid.convert_plan('blocked', created_at => 'at') WHERE statement LIKE '-- refused%' ;
 CALL flakeid.convert('blocked');
 CALL flakeid.convert('blocked', created_at => 'at', node => 5000, also => '{}');
 SELECT statement FROM flakeid.convert_plan('child', 'blocked_id') WHERE statement LIKE '-- refused%';
-DROP TABLE blocked, child CASCADE;
+DROP TABLE blocked, child, reader CASCADE;
+DO $$ BEGIN EXECUTE format('CREATE TABLE full_up (id serial PRIMARY KEY, %s)', (SELECT string_agg(format('c%s int', g), ', ') FROM generate_series(1, 1599) AS g)); END $$;
+DO $$ BEGIN EXECUTE 'ALTER TABLE full_up ' || (SELECT string_agg(format('DROP c%s', g), ', ') FROM generate_series(1, 1598) AS g); END $$;
+SELECT statement FROM flakeid.convert_plan('full_up') WHERE statement LIKE '-- refused%';
+DROP TABLE full_up;
+-- and where a key has another name than an undo knows
+CREATE TABLE renamed (id serial PRIMARY KEY, n int);
+CALL flakeid.convert('renamed');
+ALTER TABLE renamed RENAME id TO key;
+CALL flakeid.convert_undo('renamed');
+ALTER TABLE renamed RENAME COLUMN key TO id;
+CALL flakeid.convert_undo('renamed');
+DROP TABLE renamed;
 CREATE TABLE above (id bigint PRIMARY KEY);
 INSERT INTO above VALUES (9000000000000000000);
 CALL flakeid.convert('above');
@@ -948,6 +1007,22 @@ CALL flakeid.convert('rows');
 SELECT id, id > 1134663890672549889 AS made FROM rows UNION ALL SELECT NULL, flake_next() > max(id) FROM rows;
 DROP TABLE rows;
 
+-- Backslashes are nothing else in a session that reads strings as of old, whose functions are read for the first time.
+\c -
+SET client_min_messages = warning;
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+CREATE SCHEMA regress_slashed AUTHORIZATION regress_keeper;
+SET search_path = regress_slashed, public;
+SET ROLE regress_keeper;
+CREATE TABLE slashed (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z', n int);
+CREATE INDEX slashed_n ON slashed (n) WHERE n <> 5;
+INSERT INTO slashed (n) VALUES (1), (2);
+CALL flakeid.convert('slashed', created_at => 'at', also => '{}');
+CALL flakeid.convert_undo('slashed');
+SELECT id, n FROM slashed;
+
+RESET ROLE;
 DROP OWNED BY regress_keeper;
 DROP ROLE regress_keeper, regress_reader;
 RESET ALL;

@@ -4,7 +4,7 @@
 
 -- A node of the layout that no table has for its old rows: not of this server, nor of the one that this database was dumped from.
 CREATE FUNCTION flakeid.convert_node(root oid, wanted int4, take bool) RETURNS int4
-    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
     SELECT flakeid.old_row_node(root, wanted, ARRAY(
         SELECT (m.memory ->> 'node')::int4
         FROM pg_description AS d, flakeid.convert_memory(d.description) AS m (memory)
@@ -120,7 +120,7 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_list(jsonb) IS 'internal: the tables of a call, by their names';
 
 CREATE FUNCTION flakeid.convert_step(tab regclass, col name, created_at name, type text, node int4, also jsonb, undo bool, state jsonb) RETURNS jsonb
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on SET quote_all_identifiers = off SET default_tablespace = '' SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     root oid := tab;
     root_att int2;
@@ -161,7 +161,10 @@ BEGIN
         END IF;
         IF undo AND was IS NULL AND NOT state ? 'swapped' THEN
             IF flakeid.convert_is_made(root, root_att) AND NOT state ? 'begun' THEN
-                PERFORM flakeid.convert_refuse(root, 'Nothing tells what it was before.', NULL);
+                PERFORM flakeid.convert_refuse(root, 'Nothing tells what it was before.', (SELECT format('If it was renamed: ALTER TABLE %s RENAME COLUMN %I TO %I;', root::regclass, state ->> 'column', m.memory #>> '{columns,0,column}')
+                    FROM pg_trigger AS t, flakeid.convert_memory(obj_description(t.oid, 'pg_trigger')) AS m (memory)
+                    WHERE t.tgrelid = root AND t.tgname = flakeid.convert_name('was', (m.memory #>> '{columns,0,column}')::name)
+                      AND NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = root AND a.attname = m.memory #>> '{columns,0,column}') LIMIT 1));
             END IF;
             RAISE NOTICE '%: is not converted', tab;
             RETURN NULL;
@@ -391,7 +394,7 @@ BEGIN
         WITH p AS (SELECT ARRAY(SELECT ROW(x.rel, x.att, x.col, x.typ, x.new_type, false, true, x.depth, x.via, x.condition, x.new_col, x.old_col)::flakeid.convert_place FROM unnest(places) AS x) AS now)
         SELECT i.key, i.made FROM p, flakeid.convert_items(p.now) AS i
         UNION
-        SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, pg_get_indexdef(x.idx)
+        SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, flakeid.convert_index_text(x.idx)
         FROM flakeid.convert_indexes(ARRAY(SELECT ROW(y.rel, y.att, y.col, y.typ, y.new_type, true, false, y.depth, y.via, y.condition, y.new_col, y.old_col)::flakeid.convert_place FROM unnest(places) AS y)) AS x
         WHERE x.leaf;
 END
@@ -484,7 +487,7 @@ COMMENT ON PROCEDURE flakeid.convert_undo(regclass, name) IS
 -- -- What is planned, and what goes on --------------------------------------------------------------
 
 CREATE FUNCTION flakeid.convert_advice(root oid, root_att int2, places flakeid.convert_place[], memory jsonb) RETURNS SETOF text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     rows int8;
     bytes int8;
@@ -571,7 +574,7 @@ COMMENT ON FUNCTION flakeid.convert_advice(oid, int2, flakeid.convert_place[], j
 
 CREATE FUNCTION flakeid.convert_plan_of(tab regclass, col name, created_at name, type text, also jsonb, list jsonb)
     RETURNS TABLE (step int4, statement text, lock text, lasts text)
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on SET quote_all_identifiers = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     root oid := tab;
     root_att int2 := flakeid.convert_column(tab, col);

@@ -47,7 +47,7 @@ COMMENT ON FUNCTION flakeid.convert_comment(jsonb) IS 'internal: a comment that 
 -- An owner can write what he likes into his comments, so this fails on nothing that it reads. Of a later format it knows two things: that it
 -- is one, and which node the ids of old rows have, which stays where it is.
 CREATE FUNCTION flakeid.convert_memory(comment text) RETURNS jsonb
-    LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     parts text[] := regexp_match(comment, '^flakeid (\d{1,9}) (\{.*)$');
 BEGIN

@@ -37,7 +37,7 @@ COMMENT ON FUNCTION flakeid.convert_layout() IS
     'internal: of the layout in effect: how far ids of neighbouring ticks and of neighbouring sequence numbers lie apart, how many sequence numbers and nodes there are, the epoch';
 
 CREATE FUNCTION flakeid.layout_above(max_id int8) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     home text := flakeid.convert_home();
     candidate text;
@@ -123,7 +123,7 @@ COMMENT ON FUNCTION flakeid.convert_row_types(oid[]) IS 'internal: columns that 
 -- A default makes keys if it can give another value each time. It is evaluated without a search_path: a sequence that it names as a text,
 -- as nextval() of old versions did, is that of the table's schema.
 CREATE FUNCTION flakeid.convert_fresh(rel oid, att int2) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     def text := flakeid.convert_default(rel, att);
     named text[] := parse_ident(replace((regexp_match(def, '^nextval\(\(''((?:[^'']|'''')+)''::text\)::regclass\)$'))[1], '''''', ''''));
@@ -142,7 +142,7 @@ COMMENT ON FUNCTION flakeid.convert_fresh(oid, int2) IS 'internal: an expression
 
 -- What makes keys of a column beside others: the sequence of a default that is nextval() and nothing else, or of an identity.
 CREATE FUNCTION flakeid.convert_source(rel oid, att int2) RETURNS oid
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 BEGIN
     RETURN (SELECT CASE WHEN a.attidentity <> '' THEN flakeid.convert_sequence(rel, att)
                         ELSE to_regclass(replace((regexp_match(flakeid.convert_fresh(rel, att), '^nextval\(''((?:[^'']|'''')+)''::regclass\)$'))[1], '''''', '''')) END
@@ -282,11 +282,35 @@ BEGIN
         FROM (SELECT pg_describe_object(h.class, h.obj, 0) AS what, h.rel::regclass AS rel
               FROM flakeid.convert_held(changed, changed_atts) AS h WHERE h.class = 'pg_proc'::regclass
               UNION
-              SELECT pg_describe_object(d.classid, d.objid, 0), v::regclass
+              SELECT pg_describe_object(d.classid, d.objid, d.objsubid), v::regclass
               FROM unnest(views) AS v
-                   CROSS JOIN LATERAL (SELECT 'pg_class'::regclass AS class, v AS obj UNION ALL SELECT 'pg_type'::regclass, c.reltype FROM pg_class AS c WHERE c.oid = v) AS o
-                   CROSS JOIN LATERAL (SELECT x.classid, x.objid FROM pg_depend AS x WHERE x.refclassid = o.class AND x.refobjid = o.obj OFFSET 0) AS d
-              WHERE d.classid IN ('pg_proc'::regclass, 'pg_policy'::regclass)) AS x ORDER BY x.what, x.rel;
+                   CROSS JOIN LATERAL (SELECT 'pg_class'::regclass AS class, v AS obj UNION ALL
+                       SELECT 'pg_type'::regclass, unnest(ARRAY[t.oid, t.typarray]) FROM pg_class AS c JOIN pg_type AS t ON t.oid = c.reltype WHERE c.oid = v) AS o
+                   CROSS JOIN LATERAL (SELECT x.classid, x.objid, x.objsubid FROM pg_depend AS x WHERE x.refclassid = o.class AND x.refobjid = o.obj AND x.deptype = 'n' OFFSET 0) AS d
+              WHERE d.classid <> 'pg_rewrite'::regclass
+                 OR o.class <> 'pg_class'::regclass AND (SELECT w.ev_class FROM pg_rewrite AS w WHERE w.oid = d.objid) <> ALL (views)) AS x ORDER BY x.what, x.rel;
+    -- What is made again belongs to the owner of the table, and its rights come from there.
+    RETURN QUERY
+        SELECT format('Statistics %s.%I belong to role %I.', e.stxnamespace::regnamespace, e.stxname, pg_get_userbyid(e.stxowner)),
+               format('ALTER STATISTICS %s.%I OWNER TO %I;', e.stxnamespace::regnamespace, e.stxname, me)
+        FROM pg_statistic_ext AS e
+        WHERE pg_get_userbyid(e.stxowner) <> me AND e.oid IN (SELECT h.obj FROM flakeid.convert_held(changed, changed_atts) AS h WHERE h.class = 'pg_statistic_ext'::regclass) ORDER BY 1;
+    RETURN QUERY
+        SELECT DISTINCT format('Rights on %s were granted by role %s, in whose name nobody else can grant them again.', o.what, g.grantor::regrole),
+               'Revoke them before, and let it grant them again afterwards.'
+        FROM (SELECT c.relowner AS owner, c.relacl AS acl, pg_describe_object('pg_class'::regclass, c.oid, 0) AS what
+              FROM pg_class AS c WHERE c.oid = ANY (views) OR c.oid = key_source AND forth AND (SELECT a.attidentity FROM pg_attribute AS a WHERE a.attrelid = root AND a.attnum = root_att) <> ''
+              UNION ALL
+              SELECT c.relowner, a.attacl, pg_describe_object('pg_class'::regclass, c.oid, a.attnum)
+              FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attacl IS NOT NULL
+              WHERE c.oid = ANY (views) OR (c.oid, a.attnum) IN (SELECT t.rel, t.att FROM flakeid.convert_trees(places) AS t WHERE t.replaced)) AS o
+             CROSS JOIN LATERAL aclexplode(o.acl) AS g
+        WHERE g.grantor <> o.owner ORDER BY 1;
+    RETURN QUERY
+        SELECT format('Table %s has no room for another column; those that were dropped count too.', c.oid::regclass), NULL
+        FROM (SELECT t.rel, count(*) AS n FROM flakeid.convert_trees(places) AS t
+              WHERE t.replaced AND NOT started AND (forth OR NOT EXISTS (SELECT FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = t.rel AND a.attname = p.old_col WHERE p.new_col = t.new_col))
+              GROUP BY t.rel) AS t JOIN pg_class AS c ON c.oid = t.rel WHERE c.relnatts + t.n > 1600 ORDER BY t.rel;
     -- The text of a rule cannot be had with other types.
     RETURN QUERY
         SELECT DISTINCT format('Rule %I of %s %s reads the column.', w.rulename, CASE k.relkind WHEN 'v' THEN 'view' ELSE 'table' END, w.ev_class::regclass),
@@ -471,7 +495,7 @@ COMMENT ON FUNCTION flakeid.convert_problems(oid, int2, flakeid.convert_place[],
 
 -- Ids that are written as text or numeric must come back from an undo as they are, and new ones must have room there.
 CREATE FUNCTION flakeid.convert_misfits(places flakeid.convert_place[], OUT problem text, OUT hint text) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     p record;
     misfits record;
@@ -532,7 +556,7 @@ CREATE FUNCTION flakeid.convert_fitting(places flakeid.convert_place[], original
 BEGIN
     RETURN (SELECT coalesce(jsonb_object_agg(x.key, originals -> x.key -> 'made'), '{}')
         FROM (SELECT i.key, i.made FROM flakeid.convert_items(places) AS i
-              UNION ALL SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, pg_get_indexdef(x.idx) FROM flakeid.convert_indexes(places) AS x) AS x
+              UNION ALL SELECT 'index ' || (pg_identify_object('pg_class'::regclass, x.idx, 0)).identity, flakeid.convert_index_text(x.idx) FROM flakeid.convert_indexes(places) AS x) AS x
         WHERE originals #>> ARRAY[x.key, 'hash'] = md5(x.made));
 END
 $$;

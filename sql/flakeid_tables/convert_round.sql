@@ -137,12 +137,20 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_put_back(jsonb) IS 'internal: gives indexes of partitions what they had';
 
 CREATE FUNCTION flakeid.convert_index_text(idx oid) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
     SELECT CASE WHEN s.spcname IS NULL THEN pg_get_indexdef(idx)
                 ELSE regexp_replace(pg_get_indexdef(idx), '( WHERE .*)?$', format(' TABLESPACE %I\1', s.spcname)) END
     FROM pg_class AS k LEFT JOIN pg_tablespace AS s ON s.oid = k.reltablespace WHERE k.oid = idx
 $$;
 COMMENT ON FUNCTION flakeid.convert_index_text(oid) IS 'internal: the definition of an index, with its tablespace';
+
+CREATE FUNCTION flakeid.convert_key_text(con oid) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
+    SELECT regexp_replace(pg_get_constraintdef(con), '( DEFERRABLE.*| INITIALLY.*)?$', replace(concat(
+               ' WITH (' || flakeid.option_list(k.reloptions, '') || ')', ' USING INDEX TABLESPACE ' || quote_ident(s.spcname)), '\', '\\') || '\1')
+    FROM pg_constraint AS x JOIN pg_class AS k ON k.oid = x.conindid LEFT JOIN pg_tablespace AS s ON s.oid = k.reltablespace WHERE x.oid = con
+$$;
+COMMENT ON FUNCTION flakeid.convert_key_text(oid) IS 'internal: the definition of a key, with the parameters and the tablespace of its index';
 
 -- rank: what goes first comes last.
 CREATE FUNCTION flakeid.convert_items(places flakeid.convert_place[], OUT rank int4, OUT oid oid, OUT key text, OUT before text, OUT made text, OUT more text[], OUT validates text)
@@ -274,7 +282,7 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_row(oid, flakeid.convert_place[], bool, text, text) IS 'internal: a subquery that has the columns of a table, with their types of now or of afterwards';
 
 CREATE FUNCTION flakeid.convert_unreadable(places flakeid.convert_place[], originals jsonb, OUT problem text, OUT hint text) RETURNS SETOF record
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     i record;
     e record;

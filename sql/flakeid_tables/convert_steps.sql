@@ -120,7 +120,7 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_not_nulls(oid, int2) IS 'internal: the constraints NOT NULL of a column and of its partitions, from the last of these on';
 
 CREATE FUNCTION flakeid.convert_swap(root oid, root_att int2, places flakeid.convert_place[], memory jsonb, OUT statements text[], OUT slow jsonb, OUT validates text[])
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     home text := flakeid.convert_home();
     way text := memory ->> 'way';
@@ -176,8 +176,8 @@ BEGIN
                         CASE WHEN r.condeferrable THEN ' DEFERRABLE' END, CASE WHEN r.condeferred THEN ' INITIALLY DEFERRED' END);
                 END IF;
             ELSIF NOT r.attached THEN
-                keys := keys || CASE WHEN r.con IS NOT NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', r.tab, r.conname, pg_get_constraintdef(r.con))
-                                     ELSE replace(pg_get_indexdef(r.idx), ' ON ONLY ', ' ON ') END;
+                keys := keys || CASE WHEN r.con IS NOT NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', r.tab, r.conname, flakeid.convert_key_text(r.con))
+                                     ELSE replace(flakeid.convert_index_text(r.idx), ' ON ONLY ', ' ON ') END;
             END IF;
             IF r.leaf OR NOT r.attached THEN
                 keys := keys || ARRAY(SELECT flakeid.convert_index_more(r.idx))
@@ -202,8 +202,8 @@ BEGIN
     END LOOP;
 
     -- Columns change places
-    FOR c IN SELECT p.*, p.rel::regclass AS tab, a.attnotnull, a.attacl, a.attstattarget, a.attoptions, CASE WHEN forth THEN p.old_col ELSE flakeid.convert_name('gone', p.col) END AS gone,
-                    CASE WHEN p.depth > 0 THEN flakeid.convert_default(p.rel, p.att) END AS def, CASE WHEN p.depth > 0 THEN flakeid.convert_part_defaults(p.rel, p.att) END AS parts, col_description(p.rel, p.att) AS comment,
+    FOR c IN SELECT p.*, p.rel::regclass AS tab, a.attnotnull, a.attstattarget, CASE WHEN forth THEN p.old_col ELSE flakeid.convert_name('gone', p.col) END AS gone,
+                    CASE WHEN p.depth > 0 THEN flakeid.convert_default(p.rel, p.att) END AS def, CASE WHEN p.depth > 0 THEN flakeid.convert_part_defaults(p.rel, p.att) END AS parts,
                     CASE WHEN a.attidentity = '' THEN flakeid.convert_sequence(p.rel, p.att) END AS seq
              FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attnum = p.att
              WHERE p.replaced LOOP
@@ -216,20 +216,24 @@ BEGIN
             || CASE WHEN c.attnotnull AND current_setting('server_version_num')::int4 < 180000 THEN ARRAY[format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.tab, c.col)] ELSE '{}' END
             || ARRAY(SELECT unnest(format('ALTER TABLE %s ADD CONSTRAINT %I %s', n.tab, n.name, n.def) || flakeid.comment_statements(n.comment, format('CONSTRAINT %I ON %s', n.name, n.tab)))
                      FROM flakeid.convert_not_nulls(c.rel, c.att) AS n);
-        IF c.attstattarget >= 0 THEN
-            statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', c.tab, c.col, c.attstattarget);
-        END IF;
-        -- The server keeps options of its own there too, which are not for copying.
-        statements := statements || ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', c.tab, c.col, o)
-                     FROM unnest(c.attoptions) AS o WHERE starts_with(o, 'n_distinct'));
-        statements := statements || ARRAY(SELECT flakeid.grant_statements(c.attacl, c.tab::text, format('(%I)', c.col)));
-        statements := statements || flakeid.comment_statements(c.comment, format('COLUMN %s.%I', c.tab, c.col));
-        IF forth THEN
-            -- What the old column has, would come back with it.
-            statements := statements || ARRAY(SELECT format('REVOKE ALL (%I) ON %s FROM %s', c.gone, c.tab, CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE e.grantee::regrole::text END)
-                                              FROM (SELECT DISTINCT x.grantee FROM aclexplode(c.attacl) AS x) AS e)
-                || CASE WHEN c.comment IS NOT NULL THEN ARRAY[format('COMMENT ON COLUMN %s.%I IS NULL', c.tab, c.gone)] ELSE '{}' END;
-        END IF;
+        -- In partitions the column has rights, comments and the like of its own. A target for statistics goes on to them.
+        FOR r IN SELECT a.attrelid::regclass AS tab, a.attacl, a.attoptions, coalesce(a.attstattarget, -1) AS target, col_description(a.attrelid, a.attnum) AS comment
+                 FROM (SELECT c.rel AS oid, 0 AS level UNION SELECT p.relid, p.level FROM pg_partition_tree(c.rel) AS p) AS t JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attname = c.col ORDER BY t.level, t.oid LOOP
+            IF r.target <> (CASE WHEN r.tab = c.tab THEN -1 ELSE coalesce(c.attstattarget, -1) END) THEN
+                statements := statements || format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', r.tab, c.col, r.target);
+            END IF;
+            -- The server keeps options of its own there too, which are not for copying.
+            statements := statements || ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', r.tab, c.col, o)
+                         FROM unnest(r.attoptions) AS o WHERE starts_with(o, 'n_distinct'));
+            statements := statements || ARRAY(SELECT flakeid.grant_statements(r.attacl, r.tab::text, format('(%I)', c.col)));
+            statements := statements || flakeid.comment_statements(r.comment, format('COLUMN %s.%I', r.tab, c.col));
+            IF forth THEN
+                -- What the old column has, would come back with it.
+                statements := statements || ARRAY(SELECT format('REVOKE ALL (%I) ON %s FROM %s', c.gone, r.tab, CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE e.grantee::regrole::text END)
+                                                  FROM (SELECT DISTINCT x.grantee FROM aclexplode(r.attacl) AS x) AS e)
+                    || CASE WHEN r.comment IS NOT NULL THEN ARRAY[format('COMMENT ON COLUMN %s.%I IS NULL', r.tab, c.gone)] ELSE '{}' END;
+            END IF;
+        END LOOP;
         IF c.seq IS NOT NULL THEN
             statements := statements || format('ALTER SEQUENCE %s OWNED BY %s.%I', c.seq::regclass, c.tab, c.col);
         END IF;
