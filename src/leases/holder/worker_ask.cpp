@@ -220,9 +220,10 @@ void give_back(Lease* lease, Care& care, Trouble why, const Grant& grant)
     Coordinator& c = asking.coordinator;
     release(lease, lease_close(lease));
     c.trouble = why;
+    const int64_t now_us = wall_us();
     snprintf(c.text, sizeof c.text,
              "it gave a lease from %s until %s, and this server's clock says %s",
-             moment_text(grant.start_us), moment_text(grant.end_us), moment_text(wall_us()));
+             moment_text(grant.start_us), moment_text(grant.end_us), moment_text(now_us));
     fail(lease, care);
     for (int i = 0; i < max_leases; i++) {
         Lease& other = shared_leases()->leases[i];
