@@ -913,6 +913,21 @@ CALL flakeid.convert('first');
 INSERT INTO first DEFAULT VALUES RETURNING id > 1000;
 CALL flakeid.convert_undo('first');
 SELECT * FROM first ORDER BY id;
+-- A column that followed goes back, also where its foreign key has gone since.
+CREATE TABLE shelves (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
+CREATE TABLE lots (id bigserial PRIMARY KEY);
+CREATE TABLE loads (shelf_id int REFERENCES shelves, lot_id bigint REFERENCES lots, other_id int, other text);
+INSERT INTO shelves DEFAULT VALUES;
+INSERT INTO lots DEFAULT VALUES;
+INSERT INTO loads VALUES (1, 1, 1, 'shelf');
+CALL flakeid.convert('shelves', created_at => 'at', also => '{"loads.other_id": "shelf_id = 1 AND other_id < 5"}');
+CALL flakeid.convert('shelves', created_at => 'at', also => '{"loads.other_id": "other = ''shelf''"}');
+CALL flakeid.convert('lots');
+ALTER TABLE loads DROP CONSTRAINT loads_shelf_id_fkey, DROP CONSTRAINT loads_lot_id_fkey;
+CALL flakeid.convert_undo('shelves');
+CALL flakeid.convert_undo('lots');
+SELECT pg_typeof(shelf_id), pg_typeof(lot_id), * FROM loads JOIN shelves ON shelves.id = shelf_id JOIN lots ON lots.id = lot_id;
+DROP TABLE shelves, lots, loads;
 -- A row without a key stays without one
 CREATE TABLE partly (id uuid UNIQUE, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
 INSERT INTO partly VALUES (gen_random_uuid()), (NULL);

@@ -33,6 +33,8 @@ CALL flakeid.partition('plain', '1 month 1 day');
 CALL flakeid.partition('plain', '90 minutes');
 CALL flakeid.partition('plain', '1 month', 0);
 CALL flakeid.partition('plain', '1 month', keep => '-1 day');
+CALL flakeid.partition('plain', '1 month', keep => '10000 years');
+CALL flakeid.partition('plain', '500 years', ahead => 1000);
 CALL flakeid.partition('plain', '1 month', layout => 'randflake');
 CALL flakeid.partition(NULL, '1 month');
 CALL flakeid.maintain('plain');

@@ -268,6 +268,14 @@ BEGIN
             WHERE f.contype = 'f' AND f.conparentid = 0
             UNION ALL
             SELECT 0, root, flakeid.convert_column_name(root, root_att), a.rel, a.col, a.condition FROM flakeid.convert_also(root, coalesce(memory -> 'also', '{}')) AS a
+            UNION ALL
+            -- An undo takes back what followed, also where a foreign key has gone since.
+            SELECT 0, root, flakeid.convert_column_name(root, root_att), to_regclass(c ->> 'table'), c ->> 'column', NULL
+            FROM jsonb_array_elements(memory #> '{was,columns}') AS c
+            WHERE EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = to_regclass(c ->> 'table') AND NOT a.attisdropped
+                          AND CASE way WHEN 'back' THEN a.attname IN (flakeid.convert_name('old', (c ->> 'column')::name), flakeid.convert_name('new', (c ->> 'column')::name))
+                                       WHEN 'undo' THEN a.attname = c ->> 'column' AND a.atttypid = flakeid.convert_type(NULL) END)
+              AND NOT EXISTS (SELECT FROM flakeid.convert_also(root, coalesce(memory -> 'also', '{}')) AS a WHERE a.rel = to_regclass(c ->> 'table') AND a.col = c ->> 'column')
         ), g AS (
             SELECT root AS rel, flakeid.convert_column_name(root, root_att) AS col, 0 AS depth, 0::oid AS via, NULL AS condition
             UNION

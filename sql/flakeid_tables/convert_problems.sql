@@ -487,6 +487,15 @@ BEGIN
     RETURN QUERY
         SELECT format('The condition of column %I of table %s cannot be read: %s.', p.col, p.rel::regclass, f.f), NULL
         FROM unnest(places) AS p, LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM %s WHERE false', p.condition, p.rel::regclass)) AS f WHERE p.condition IS NOT NULL AND f.f IS NOT NULL;
+    -- Once that has changed, it would say something else.
+    RETURN QUERY
+        SELECT format('The condition of column %I of table %s reads a column that follows.', p.col, p.rel::regclass), NULL
+        FROM unnest(places) AS p JOIN pg_class AS c ON c.oid = p.rel
+             CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ') AS others FROM pg_attribute AS a
+                                 WHERE a.attrelid = p.rel AND a.attnum > 0 AND NOT a.attisdropped AND NOT EXISTS (SELECT FROM unnest(places) AS q WHERE q.rel = a.attrelid AND q.att = a.attnum)) AS o
+             CROSS JOIN LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM %s WHERE false', p.condition, p.rel::regclass)) AS f (f)
+             CROSS JOIN LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM (SELECT %s FROM %s) AS %I WHERE false', p.condition, o.others, p.rel::regclass, c.relname)) AS g (g)
+        WHERE p.condition IS NOT NULL AND f.f IS NULL AND g.g IS NOT NULL;
     RETURN QUERY SELECT format('Column %I of table %s follows under a condition, and a uuid is no id.', p.col, p.rel::regclass), NULL
         FROM unnest(places) AS p WHERE p.condition IS NOT NULL AND p.typ = 'uuid'::regtype;
 END

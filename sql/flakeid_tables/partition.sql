@@ -1418,7 +1418,7 @@ BEGIN
     ELSIF keep <= interval '0' THEN
         RAISE invalid_parameter_value USING MESSAGE = format('keep is %s', keep), DETAIL = 'It is longer than no time, or NULL to keep everything.';
     END IF;
-    PERFORM now() AT TIME ZONE time_zone;
+    PERFORM now() AT TIME ZONE time_zone, now() - keep, now() + (ahead + 2) * every; -- moments that there are
 END
 $$;
 COMMENT ON FUNCTION flakeid.partition_check(interval, int4, interval, text) IS 'internal: an error where arguments of flakeid.partition() make no sense';
