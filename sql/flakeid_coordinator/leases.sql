@@ -3,6 +3,9 @@
 
 SELECT flakeid.require_version('@VERSION@');
 
+-- The schema that CREATE EXTENSION names, and those before it, may hold objects of anybody.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
 -- Leases, the coordinator's side
 --
 -- Who may stamp ids of a range of nodes, from when until when. A range is a row of flakeid.lease_node, by

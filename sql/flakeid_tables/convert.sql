@@ -406,7 +406,7 @@ CREATE PROCEDURE flakeid.convert_steps(tab regclass, col pg_catalog.name, create
                                        INOUT state pg_catalog.jsonb)
     LANGUAGE plpgsql AS $$
 DECLARE
-    whole bool := NOT pg_catalog.jsonb_exists(state, 'until');
+    whole pg_catalog.bool := NOT pg_catalog.jsonb_exists(state, 'until');
 BEGIN
     PERFORM flakeid.convert_column(tab, col); -- as_owner() does nothing for no table
     LOOP
@@ -459,7 +459,7 @@ COMMENT ON PROCEDURE flakeid.convert_all(regclass[], name, text) IS
 CREATE PROCEDURE flakeid.convert_undo_all(tables regclass[])
     LANGUAGE plpgsql AS $$
 DECLARE
-    tab regclass;
+    tab pg_catalog.regclass;
     state pg_catalog.jsonb;
 BEGIN
     FOREACH tab IN ARRAY ARRAY(SELECT DISTINCT t::pg_catalog.oid FROM pg_catalog.unnest(tables) AS t ORDER BY 1 DESC) LOOP

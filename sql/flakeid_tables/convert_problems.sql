@@ -10,7 +10,7 @@ DECLARE
     at_zero int8;
     made int8;
 BEGIN
-    EXECUTE format('SELECT %1$s.flake_ceil(now()) - %1$s.flake_floor(now()) + 1, %1$s.flake_make(now(), 0, 0), %1$s.flake_timestamp(0)', home)
+    EXECUTE format('SELECT %1$s.flake_ceil(now()) - %1$s.flake_floor(now()) + 1, %1$s.flake_make(now(), 0, 0), %1$s.flake_timestamp(0::int8)', home)
     INTO tick, at_zero, epoch;
     sequences := 1;
     nodes := 1;
@@ -52,7 +52,7 @@ BEGIN
     FOREACH candidate IN ARRAY ARRAY[nullif(current_setting('flakeid.layout', true), ''), 'snowflake'] LOOP
         BEGIN
             EXECUTE 'SELECT d.layout_text FROM flakeid.describe($1) d WHERE d.ids_per_second > 0' INTO fields USING candidate;
-            EXECUTE format('SELECT %1$s.flake_ceil(now(), $1) - %1$s.flake_floor(now(), $1) + 1, %1$s.flake_ceil(''infinity'', $1), %1$s.flake_timestamp(0, $1)', home)
+            EXECUTE format('SELECT %1$s.flake_ceil(now(), $1) - %1$s.flake_floor(now(), $1) + 1, %1$s.flake_ceil(timestamptz ''infinity'', $1), %1$s.flake_timestamp(0::int8, $1)', home)
             INTO tick, top, old_epoch USING fields;
             EXECUTE format('SELECT %s.flake_timestamp($2, $1)', home) INTO second_tick USING fields, tick;
             length := second_tick - old_epoch;

@@ -3,6 +3,11 @@
 
 SELECT flakeid.require_version('@VERSION@');
 
+-- The schema that CREATE EXTENSION names, and those before it, may hold functions of anybody under the names that are bound here.
+SELECT pg_catalog.set_config('search_path', pg_catalog.format('pg_catalog, %I, pg_temp', n.nspname), true)
+FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+WHERE e.extname OPERATOR(pg_catalog.=) 'flakeid';
+
 -- The rights of a table's owner
 --
 -- What changes tables runs code of their owners: checks, defaults, triggers, expressions of indexes. So a statement on a table runs through

@@ -4,7 +4,8 @@
 -- flake_floor, flake_ceil and flake_timestamp, with a layout, and binds them here once.
 --
 -- A procedure that commits can have no SET clause. So each of its transactions begins with flakeid.partition_begin(), which makes the
--- search_path safe, and what it does stands in functions that have the clause. Whatever may run code of a table's owner runs through
+-- search_path safe, and what it does stands in functions that have the clause; the types of its variables, which are looked up
+-- before, have their schema. Whatever may run code of a table's owner runs through
 -- flakeid.as_owner(), and only where all tables that it runs code of are that owner's.
 -- All locks of a step are waited for at most a fifth of deadlock_timeout, so that nobody waits long behind it, and no session ever fails
 -- for a deadlock with it. A step that does not get them is tried again.
@@ -26,6 +27,9 @@ BEGIN ATOMIC
     SELECT flake_timestamp(time_of.id, time_of.layout);
 END;
 COMMENT ON FUNCTION flakeid.time_of(int8, text) IS 'internal: when an id of that layout was made';
+
+-- What is read when it is made finds nothing else than the catalog's, however well the types of others fit.
+SET LOCAL search_path = pg_catalog, pg_temp;
 
 -- What the catalogs do not tell stands in the comment on a trigger of the table that never fires. Only its owner can write it, which GRANT
 -- TRIGGER does not allow; it is renamed, dumped and dropped with the table, no subscription brings it, and no writer waits
@@ -250,7 +254,7 @@ BEGIN
     candidates := ARRAY(SELECT a.attnum FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
         WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped
             AND (t.oid = 'int8'::regtype OR t.typname IN ('flake', 'flake_sealed') AND EXISTS (
-                SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'flakeid'
+                SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'flakeid' AND e.extnamespace = t.typnamespace -- others may be added to it
                 WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'))
         ORDER BY a.attnum);
     IF kind = 'p' THEN
@@ -1476,9 +1480,9 @@ CREATE PROCEDURE flakeid.partition(parent regclass, every interval, ahead int4 D
 DECLARE
     whole pg_catalog.text;
     said pg_catalog.jsonb;
-    past int8;
+    past pg_catalog.int8;
     have pg_catalog.record;
-    highest int8;
+    highest pg_catalog.int8;
     result pg_catalog.jsonb;
     failure pg_catalog.jsonb;
     again pg_catalog.text;

@@ -142,7 +142,9 @@ my @traps = rows(qq{
 	UNION ALL SELECT 'CREATE FUNCTION public.same(renamed2.flake, renamed2.flake) RETURNS bool LANGUAGE sql AS ''SELECT public.spring(''''=(flake, flake)'''') IS NULL'''
 	UNION ALL SELECT 'CREATE OPERATOR public.= (LEFTARG = renamed2.flake, RIGHTARG = renamed2.flake, FUNCTION = public.same)'
 	UNION ALL SELECT format('CREATE TABLE public.%I (realm text, node int, token uuid, free_from timestamptz)', split_part(identity, '.', 2)) FROM member WHERE type = 'table'
-	UNION ALL SELECT format('CREATE DOMAIN public.%I AS varchar', t) FROM unnest('{text,int4,int8,bool,interval,timestamptz,uuid,numeric,float8,regclass}'::text[]) AS t});
+	UNION ALL SELECT format('CREATE FUNCTION renamed2.%s RETURNS text LANGUAGE sql AS %L', f, format('SELECT public.spring(%L)', f))
+	FROM unnest(ARRAY['flake_timestamp(int4)', 'flake_timestamp(int4, text)', 'flake_ceil(text, text)', 'flake_ceil(timestamp)', 'flake_make(timestamptz, int8, int4)']) AS f
+	UNION ALL SELECT format('CREATE DOMAIN public.%I AS varchar CHECK (public.spring(%L) IS NULL)', t, 'domain ' || t) FROM unnest('{text,int4,int8,bool,interval,timestamptz,uuid,numeric,float8,regclass}'::text[]) AS t});
 cmp_ok(scalar(@traps), '>', 200, 'the owner sets traps');
 # Those that one cannot make (an operator that is there, a name of a type) are left out.
 my $err = q{};
@@ -175,6 +177,17 @@ for my $user ($node->safe_psql('postgres', 'SELECT current_user'), 'application'
 		SELECT flakeid.lease_revoke('trapped'::pg_catalog.text, 0::pg_catalog.int4); SELECT flakeid.lease_forget('-infinity'::pg_catalog.timestamptz);
 		SELECT pg_catalog.count(*) FROM flakeid.leases;
 		SELECT flakeid.raise_horizon('epoch'::pg_catalog.timestamptz); SELECT flakeid.stats_reset()});
+	as($user, q{
+		CREATE SCHEMA tried;
+		CREATE TABLE tried.parts (id renamed2.flake PRIMARY KEY DEFAULT renamed2.flake_next());
+		CREATE TABLE tried.moved (id pg_catalog.uuid PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid(), made pg_catalog.timestamptz DEFAULT pg_catalog.now());
+		CREATE TABLE tried.listed (id serial PRIMARY KEY);
+		INSERT INTO tried.moved DEFAULT VALUES;
+		CALL flakeid.partition('tried.parts', '1 month'); CALL flakeid.maintain(); SELECT flakeid.maintain_plan('tried.parts');
+		CALL flakeid.convert('tried.moved', created_at => 'made', also => '{}'); CALL flakeid.convert_undo('tried.moved');
+		CALL flakeid.convert_all('{tried.listed}'); CALL flakeid.convert_undo_all('{tried.listed}'); SELECT flakeid.convert_plan('tried.listed');
+		SELECT flakeid.layout_above(1); SELECT pg_catalog.count(*) FROM flakeid.partitions; SELECT pg_catalog.count(*) FROM flakeid.conversions;
+		DROP SCHEMA tried CASCADE});
 }
 through('among traps');
 ok(renewed(), 'the generator renews its lease among them');

@@ -61,6 +61,18 @@ is(as('owner', 'SELECT flake_next() > 0'), 't', 'he makes ids');
 # What he makes part of it stays his, and goes with it.
 as('owner', 'CREATE FUNCTION mine.own() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$; ALTER EXTENSION flakeid ADD FUNCTION mine.own(); ALTER EXTENSION flakeid UPDATE');
 is(as('owner', q{SELECT proowner::regrole FROM pg_proc WHERE proname = 'own'}), 'owner', 'what he adds is his');
+# A type that he adds under a name of ours is none of ours, and nobody else runs what its values are checked with.
+as('owner', q{
+	CREATE EXTENSION flakeid_tables;
+	CREATE FUNCTION mine.spring(bigint) RETURNS bool LANGUAGE plpgsql AS 'BEGIN ALTER ROLE owner SUPERUSER; RETURN true; EXCEPTION WHEN insufficient_privilege THEN RETURN true; END';
+	CREATE DOMAIN mine.flake AS bigint CHECK (mine.spring(VALUE));
+	ALTER EXTENSION flakeid ADD DOMAIN mine.flake;
+	CREATE TABLE mine.parts (id mine.flake NOT NULL) PARTITION BY RANGE (id);
+	CREATE TABLE mine.part PARTITION OF mine.parts FOR VALUES FROM (1) TO (2);
+	CREATE TRIGGER flakeid_partitions AFTER TRUNCATE ON mine.parts FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION flakeid.declared();
+	COMMENT ON TRIGGER flakeid_partitions ON mine.parts IS 'flakeid 1 {"every": "1 mon", "ahead": 1, "layout": "snowflake"}'});
+is($node->safe_psql('shop', 'SELECT problem FROM flakeid.partitions WHERE partition IS NULL'), 'table mine.parts is not partitioned by range of one column of ids', 'a superuser sees that');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_roles WHERE rolsuper'), '1', 'and lends him nothing');
 as('owner', 'DROP EXTENSION flakeid CASCADE; DROP SCHEMA mine CASCADE');
 is($node->safe_psql('shop', q{SELECT count(*) FROM pg_proc WHERE proname = 'own'}), '0', 'and is dropped with it');
 
@@ -70,6 +82,26 @@ for my $sql ('CREATE SCHEMA flakeid', 'CREATE TYPE flake AS (a int)', 'CREATE FU
 {
 	like(refused('owner', "BEGIN; $sql; CREATE EXTENSION flakeid; ROLLBACK"), qr/^(42|55)\w{3}: /, "refused after $sql");
 }
+
+# What fits better than what a script means, in the schema of ours and in one that he names, is bound by none of it.
+as('owner', q{
+	CREATE SCHEMA hostile;
+	CREATE FUNCTION hostile.flake_floor(timestamptz, text) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint';
+	CREATE FUNCTION hostile.flake_ceil(timestamptz, text) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint';
+	CREATE FUNCTION hostile.flake_timestamp(bigint, text) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS 'SELECT now()';
+	CREATE FUNCTION public.format(text, text, text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT ''''::text'});
+my $types = q{unnest('{int2,int4,int8,oid,regclass,regproc,name,text,"\"char\"",bool,numeric,jsonb,timestamptz}'::text[])};
+as('owner', join ";\n", split /\n/, $node->safe_psql('shop', qq{
+	SELECT format('SET search_path = pg_catalog; CREATE FUNCTION %3\$s.of(%1\$s, %2\$s) RETURNS bool LANGUAGE sql IMMUTABLE AS ''SELECT true''; ', a, b, s) || string_agg(format('CREATE OPERATOR %s.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = %1\$s.of)', s, op, a, b), '; ')
+	FROM $types AS a, $types AS b, unnest('{public,hostile}'::text[]) AS s, unnest('{=,<>,<,>,<=,>=,+,-,*,/,||,->,->>,?}'::text[]) AS op
+	WHERE NOT EXISTS (SELECT FROM pg_operator AS o WHERE o.oprname = op AND o.oprleft = a::regtype AND o.oprright = b::regtype) GROUP BY a, b, s}));
+as('owner', 'CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_tables SCHEMA hostile; CREATE EXTENSION flakeid_coordinator SCHEMA hostile; DROP EXTENSION flakeid_tables; CREATE EXTENSION flakeid_tables');
+my $bound = q{SET search_path = pg_catalog; SELECT pg_describe_object(d.classid, d.objid, 0) || ' needs ' || pg_describe_object(d.refclassid, d.refobjid, 0) FROM pg_depend AS d
+	JOIN pg_shdepend AS o ON (o.classid, o.objid) = (d.refclassid, d.refobjid) AND o.refobjid = 'owner'::regrole AND o.deptype = 'o'
+		AND o.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+	WHERE d.refclassid <> 'pg_extension'::regclass AND NOT EXISTS (SELECT FROM pg_shdepend AS m WHERE (m.classid, m.objid, m.dbid, m.refobjid) = (d.classid, d.objid, o.dbid, o.refobjid) AND m.deptype = 'o')};
+is($node->safe_psql('shop', $bound), '', 'no object of ours needs any of his');
+as('owner', 'DROP EXTENSION flakeid CASCADE; SET search_path = pg_catalog; DROP SCHEMA hostile CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public');
 
 # Role flakeid_generator takes leases wherever the extension is created while there is one, and gives its owner nothing else.
 as('owner', 'CREATE EXTENSION flakeid; CREATE EXTENSION flakeid_coordinator');
