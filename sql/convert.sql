@@ -762,7 +762,20 @@ CALL flakeid.convert_undo('regress_shop.bait');
 CREATE VIEW regress_shop.lure AS SELECT 1 / 0 AS id;
 ALTER VIEW regress_shop.lure OWNER TO regress_thief;
 SELECT statement FROM flakeid.convert_plan('regress_shop.lure', 'id') WHERE statement LIKE '-- refused%';
-DROP TABLE regress_shop.safe_id_map, regress_shop.bait, regress_shop.safe CASCADE;
+-- and nothing of others is run to see whether it could read the column
+SET ROLE regress_keeper;
+CREATE TABLE regress_shop.read (id bigserial PRIMARY KEY);
+SET ROLE regress_thief;
+CREATE FUNCTION regress_shop.runs() RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'code of the thief runs as %', current_user; RETURN true; END $$;
+CREATE VIEW regress_shop.peep AS SELECT id FROM regress_shop.read WHERE regress_shop.runs();
+CREATE TABLE regress_shop.reader (n int);
+ALTER TABLE regress_shop.reader ENABLE ROW LEVEL SECURITY;
+CREATE POLICY peep ON regress_shop.reader USING (regress_shop.runs() AND EXISTS (SELECT FROM regress_shop.read AS r WHERE r.id = reader.n));
+SET ROLE regress_keeper;
+SELECT statement FROM flakeid.convert_plan('regress_shop.read') WHERE statement LIKE '-- refused%';
+RESET ROLE;
+DROP TABLE regress_shop.safe_id_map, regress_shop.bait, regress_shop.safe, regress_shop.read, regress_shop.reader CASCADE;
+DROP FUNCTION regress_shop.runs();
 
 -- What others do between the steps
 SET ROLE regress_keeper;

@@ -338,6 +338,12 @@ BEGIN
               FROM pg_class AS c WHERE c.oid = ANY (views)) AS x
         WHERE x.member OR x.relkind <> 'v' OR x.owner <> me ORDER BY x.name;
     RETURN QUERY
+        SELECT DISTINCT format('Policy %I of table %s, which belongs to another role, %s, reads the column.', p.polname, c.oid::regclass, c.relowner::regrole),
+               'Let that role drop it before, and create it again afterwards.'
+        FROM flakeid.convert_held(changed, changed_atts) AS h JOIN pg_policy AS p ON h.class = 'pg_policy'::regclass AND p.oid = h.obj
+             JOIN pg_class AS c ON c.oid = p.polrelid
+        WHERE pg_get_userbyid(c.relowner) <> me ORDER BY 1;
+    RETURN QUERY
         SELECT format('Column %I of table %s holds rows of table %s.', x.col, x.rel::regclass, x.tab::regclass), anew
         FROM flakeid.convert_row_types(changed) AS x ORDER BY x.rel, x.col;
     RETURN QUERY

@@ -293,6 +293,7 @@ DECLARE
     asked bool;
     rels oid[];
     atts int2[];
+    owner oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = (places[1]).rel);
     big text := CASE WHEN (places[1]).new_type IN ('int2', 'int4', 'smallint', 'integer') THEN '1' WHEN (places[1]).new_type = 'uuid' THEN NULL ELSE '4611686018427387905' END;
     casts text; -- where the key is read as a number that is too small for new ids, which nothing that reads no row would show
 BEGIN
@@ -337,17 +338,19 @@ BEGIN
         END IF;
     END LOOP;
 
-    -- Views, and policies of other tables: where they name a table, they find one that has the types of afterwards
+    -- Views, and policies of other tables: where they name a table, they find one that has the types of afterwards. Those of other roles
+    -- are not asked: planning a statement runs functions that it calls.
     PERFORM set_config('search_path', (SELECT string_agg(DISTINCT c.relnamespace::regnamespace::text, ', ') FROM pg_class AS c
         WHERE c.oid = ANY (rels) OR c.oid IN (SELECT v.view FROM flakeid.convert_views(rels, atts) AS v)) || ', pg_temp', true);
     FOR i IN SELECT v.view AS oid, 1 + max(v.depth) AS depth, rtrim(pg_get_viewdef(v.view), ';') AS def, pg_table_is_visible(v.view) AS seen,
                     originals -> ('view ' || (pg_identify_object('pg_class'::regclass, v.view, 0)).identity) IS NOT NULL AS comes_back,
                     format('View %s', v.view::regclass) AS what
-             FROM flakeid.convert_views(rels, atts) AS v JOIN pg_class AS c ON c.oid = v.view AND c.relkind = 'v' GROUP BY v.view
+             FROM flakeid.convert_views(rels, atts) AS v JOIN pg_class AS c ON c.oid = v.view AND c.relkind = 'v' AND c.relowner = owner GROUP BY v.view
              UNION
              SELECT p.oid, 1000, format('SELECT %s FROM %s', concat_ws(', ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)), p.polrelid::regclass), false,
                     originals -> ('policy ' || (pg_identify_object('pg_policy'::regclass, p.oid, 0)).identity) IS NOT NULL, format('Policy %I of table %s', p.polname, p.polrelid::regclass)
              FROM flakeid.convert_held(rels, atts) AS h JOIN pg_policy AS p ON h.class = 'pg_policy'::regclass AND p.oid = h.obj AND p.polrelid <> h.rel
+                  JOIN pg_class AS c ON c.oid = p.polrelid AND c.relowner = owner
              ORDER BY 2, 1 LOOP
         IF rows = '{}' THEN
             SELECT array_agg(format('%I AS (SELECT * FROM %s)', (SELECT c.relname FROM pg_class AS c WHERE c.oid = r.rel), flakeid.convert_row(r.rel, places, s.changed, 'x', NULL)) ORDER BY s.changed, r.rel)
