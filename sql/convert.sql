@@ -749,6 +749,12 @@ CALL flakeid.convert('regress_shop.safe', also => '{}');
 SELECT count(*) FROM regress_shop.safe JOIN regress_shop.safe_id_map_1 ON new_id = id;
 CALL flakeid.convert_undo('regress_shop.safe');
 SELECT to_regclass('regress_shop.safe_id_map'), to_regclass('regress_shop.safe_id_map_1');
+-- nor has anybody rights by default on what a conversion makes for itself
+ALTER DEFAULT PRIVILEGES IN SCHEMA regress_shop GRANT ALL ON TABLES TO regress_thief;
+ALTER DEFAULT PRIVILEGES IN SCHEMA regress_shop GRANT ALL ON FUNCTIONS TO regress_thief;
+SELECT regexp_replace(statement, '\d{4,}', 'N', 'g') AS statement FROM flakeid.convert_plan('regress_shop.safe', also => '{}') WHERE statement LIKE 'REVOKE%';
+ALTER DEFAULT PRIVILEGES IN SCHEMA regress_shop REVOKE ALL ON TABLES FROM regress_thief;
+ALTER DEFAULT PRIVILEGES IN SCHEMA regress_shop REVOKE ALL ON FUNCTIONS FROM regress_thief;
 -- a superuser does nothing to a table that is not his, at no step
 SET ROLE regress_thief;
 DROP TRIGGER zzzz_flakeid_fill_id ON regress_shop.bait;

@@ -297,7 +297,8 @@ BEGIN
     END IF;
     IF memory ? 'sequence' THEN
         statements := statements || format('CREATE SEQUENCE %s AS %s %s', memory ->> 'sequence', was #>> '{identity,type}', was #>> '{identity,options}')
-            || format('SELECT pg_catalog.setval(%L, %s, %L)', memory ->> 'sequence', was #>> '{identity,last}', was #>> '{identity,called}');
+            || format('SELECT pg_catalog.setval(%L, %s, %L)', memory ->> 'sequence', was #>> '{identity,last}', was #>> '{identity,called}')
+            || ARRAY(SELECT flakeid.convert_no_defaults(owner, 'S', 'SEQUENCE ' || (memory ->> 'sequence'), NULL));
     END IF;
     -- An undo takes the old column, as far as somebody has left it.
     statements := statements || ARRAY(SELECT CASE WHEN a.attname IS NOT NULL THEN format('ALTER TABLE %s RENAME COLUMN %I TO %I', p.rel::regclass, a.attname, p.new_col)
@@ -333,7 +334,8 @@ $f$, key.new_type, CASE WHEN way = 'back' AND was ? 'kept' THEN format('
             -- Somebody may have taken numbers that the sequence had not reached.
             || CASE WHEN way = 'back' AND was ? 'kept' THEN format('
         CONTINUE WHEN EXISTS (SELECT FROM %s AS t WHERE t.%I = fresh);', root::regclass, key.col) ELSE '' END))
-            || format('REVOKE ALL ON FUNCTION %s(%s) FROM PUBLIC', memory ->> 'finds', memory ->> 'from');
+            || format('REVOKE ALL ON FUNCTION %s(%s) FROM PUBLIC', memory ->> 'finds', memory ->> 'from')
+            || ARRAY(SELECT flakeid.convert_no_defaults(owner, 'f', format('FUNCTION %s(%s)', memory ->> 'finds', memory ->> 'from'), NULL));
     END IF;
     statements := statements || flakeid.convert_trigger(root, places, memory, root, memory, false);
     RETURN CASE WHEN memory ? 'map' THEN statements ELSE statements || flakeid.convert_arm(root, places, memory) END;
@@ -363,7 +365,9 @@ BEGIN
         statements := ARRAY[
             format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql%s AS %L', name, CASE WHEN memory ? 'finds' THEN ' SECURITY DEFINER SET search_path = pg_catalog, pg_temp' END,
                 format(E'\nBEGIN%s\n    RETURN NEW;\nEND\n', body)),
-            format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', name),
+            format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', name)]
+            || ARRAY(SELECT flakeid.convert_no_defaults(c.relowner, 'f', format('FUNCTION %s()', name), NULL) FROM pg_class AS c WHERE c.oid = tab)
+            || ARRAY[
             format('COMMENT ON FUNCTION %s() IS %L', name, flakeid.convert_comment(remember)),
             format('CREATE TRIGGER %I BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION %s()', mark.fill, tab::regclass, name),
             format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', tab::regclass, mark.fill)];
