@@ -736,7 +736,9 @@ CREATE TABLE regress_shop.bait (id serial PRIMARY KEY);
 CREATE FUNCTION regress_shop.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TRIGGER zzzz_flakeid_fill_id BEFORE INSERT ON regress_shop.bait FOR EACH ROW EXECUTE FUNCTION regress_shop.nothing();
 COMMENT ON FUNCTION regress_shop.nothing() IS
-    'flakeid 1 {"way": "made", "type": "bigint", "from": "uuid", "table": "regress_shop.safe", "column": "id", "map": "regress_shop.safe; DROP TABLE regress_shop.safe"}';
+    'flakeid 1 {"way": "made", "type": "bigint", "from": "uuid", "table": "regress_shop.safe", "column": "id", "map": "regress_shop.safe; DROP TABLE regress_shop.safe", "block": 1e131071, "until": 1}';
+RESET ROLE;
+SELECT column_name, percent_of_it FROM flakeid.conversions WHERE table_name = 'regress_shop.safe';
 SET ROLE regress_keeper;
 CALL flakeid.convert_undo('regress_shop.safe');
 -- nor is a table used that is there already under the name of a map

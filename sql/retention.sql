@@ -118,6 +118,21 @@ RESET ROLE;
 SET ROLE regress_flakeid_owner;
 CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '4 days', drop_old => true);
 SELECT to_regclass('forged') IS NOT NULL AS there, to_regclass('event_5') IS NULL AS dropped;
+-- Who may not use the schema sees as much, and nothing that an owner writes keeps others from looking.
+CREATE TABLE odd_one (id int);
+COMMENT ON TABLE odd_one IS 'flakeid 1 {"of": "regress_flakeid_shop.event", "at": "2100-01-01 00:00Z"}';
+RESET ROLE;
+REVOKE USAGE ON SCHEMA regress_flakeid_shop FROM PUBLIC;
+SET ROLE regress_flakeid_reader;
+SELECT partition FROM flakeid.partitions WHERE NOT attached;
+RESET ROLE;
+GRANT USAGE ON SCHEMA regress_flakeid_shop TO PUBLIC;
+SET ROLE regress_flakeid_owner;
+COMMENT ON TABLE odd_one IS 'flakeid 1 {"of": "a.b.c.d.e"}';
+SELECT problems();
+COMMENT ON TABLE odd_one IS 'flakeid 1 {"of": "regress_flakeid_shop.event", "at": "then"}';
+SELECT problems();
+DROP TABLE odd_one;
 -- nor what was detached from a table that had the name before
 CALL flakeid.partition('event', every => '1 day', ahead => 1, keep => '3 days');
 SELECT detached();

@@ -681,8 +681,8 @@ CREATE VIEW flakeid.conversions AS
                    WHEN NOT m.memory ? 'filled' THEN 'rows are filled' WHEN NOT m.memory ? 'analyzed' THEN 'rows are checked'
                    ELSE 'indexes are made' END AS step,
            m.memory ->> 'table_now' AS table_now,
-           CASE WHEN pg_catalog.jsonb_typeof(m.memory -> 'block') = 'number' AND pg_catalog.jsonb_typeof(m.memory -> 'until') = 'number'
-                THEN pg_catalog.round(100 * (m.memory -> 'block')::pg_catalog.numeric / greatest((m.memory -> 'until')::pg_catalog.numeric, 1)) END AS percent_of_it,
+           CASE WHEN m.memory ->> 'block' ~ '^\d{1,18}$' AND m.memory ->> 'until' ~ '^\d{1,18}$' -- an owner can write what he likes
+                THEN pg_catalog.round(100 * (m.memory ->> 'block')::pg_catalog.numeric / greatest((m.memory ->> 'until')::pg_catalog.numeric, 1)) END AS percent_of_it,
            m.memory -> 'rows' AS rows_filled
     FROM pg_catalog.pg_trigger AS t
          JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid AND pg_catalog.pg_has_role(c.relowner, 'USAGE'),

@@ -885,15 +885,17 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_mark(regclass, regclass) IS 'internal: writes into the comment of a table what it was a partition of, and when';
 
+-- Names are compared as texts, since not everybody who looks may look names up in the schema of the table.
 CREATE FUNCTION flakeid.partition_detached(parent regclass, OUT old regclass, OUT at timestamptz) RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 BEGIN
     RETURN QUERY SELECT c.oid::regclass, (m.memory ->> 'at')::timestamptz
-        FROM pg_class AS o JOIN pg_class AS c ON c.relowner = o.relowner AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+        FROM pg_class AS o JOIN pg_namespace AS n ON n.oid = o.relnamespace JOIN pg_class AS c ON c.relowner = o.relowner AND c.relkind IN ('r', 'p') AND NOT c.relispartition
             JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid '),
             flakeid.convert_memory(d.description) AS m (memory)
         -- Another table may have had that name.
-        WHERE o.oid = parent AND to_regclass(m.memory ->> 'of') = parent
+        WHERE o.oid = parent AND m.memory ->> 'of' IN (format('%I.%I', n.nspname, o.relname),
+                format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(o.relname, '"', '""')))
             AND coalesce(m.memory ->> 'since' = (SELECT s.said ->> 'since' FROM flakeid.partition_declarations(parent) AS s), true);
 END
 $$;
@@ -989,11 +991,13 @@ CREATE PROCEDURE flakeid.partition_step(parent regclass, tell text, step text, I
 DECLARE
     attempts int := 30;
 BEGIN
-    RAISE NOTICE '%', tell;
+    IF tell IS NOT NULL THEN
+        RAISE NOTICE '%', tell;
+    END IF;
     FOR attempt IN 1 .. attempts LOOP
         COMMIT;
         SET TRANSACTION ISOLATION LEVEL READ COMMITTED; -- or the step would not see what others committed while it waited for its locks
-        PERFORM flakeid.partition_begin();
+        PERFORM flakeid.partition_begin(), flakeid.partition_lock('{}', NULL); -- no lock is waited for longer
         IF attempt > 1 THEN
             PERFORM flakeid.partition_knock(ARRAY(SELECT parent UNION SELECT i.inhrelid::regclass FROM pg_inherits AS i WHERE i.inhparent = parent
                 UNION SELECT k.conrelid::regclass FROM pg_constraint AS k WHERE k.confrelid = parent AND k.contype = 'f'));
@@ -1640,7 +1644,8 @@ BEGIN
     FOREACH p IN ARRAY parents LOOP
         PERFORM flakeid.partition_begin();
         told := '{}';
-        todo := flakeid.partition_try(p, format('SELECT flakeid.partition_todo(%L)', p));
+        -- Somebody who keeps a table locked keeps nobody else's from being maintained.
+        CALL flakeid.partition_step(p, NULL, format('flakeid.partition_todo(%L)', p), todo);
         IF todo ? 'failed' THEN
             failed := coalesce(failed, todo);
             IF parent IS NULL THEN
@@ -1766,16 +1771,20 @@ BEGIN
             WHEN insufficient_privilege THEN NULL;
             WHEN OTHERS THEN told := SQLERRM;
         END;
-        FOR partition, attached, from_time, to_time, rows, size IN
-            SELECT s.tab, i.inhdetachpending IS NOT DISTINCT FROM false,
-                CASE WHEN g.from_id < lowest THEN '-infinity' WHEN g.from_id > highest THEN 'infinity' ELSE flakeid.time_of(g.from_id, layout) END,
-                CASE WHEN g.to_id < lowest THEN '-infinity' WHEN g.to_id > highest THEN 'infinity' ELSE flakeid.time_of(g.to_id, layout) END, s.rows, s.size
-            FROM flakeid.partition_sizes(ARRAY(SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = parent
-                    UNION ALL SELECT d.old::oid FROM flakeid.partition_detached(readable) AS d)) AS s
-                LEFT JOIN pg_inherits AS i ON i.inhrelid = s.tab AND i.inhparent = parent LEFT JOIN flakeid.partition_ranges(readable) AS g ON g.partition = s.tab
-        LOOP
-            RETURN NEXT;
-        END LOOP;
+        BEGIN
+            FOR partition, attached, from_time, to_time, rows, size IN
+                SELECT s.tab, i.inhdetachpending IS NOT DISTINCT FROM false,
+                    CASE WHEN g.from_id < lowest THEN '-infinity' WHEN g.from_id > highest THEN 'infinity' ELSE flakeid.time_of(g.from_id, layout) END,
+                    CASE WHEN g.to_id < lowest THEN '-infinity' WHEN g.to_id > highest THEN 'infinity' ELSE flakeid.time_of(g.to_id, layout) END, s.rows, s.size
+                FROM flakeid.partition_sizes(ARRAY(SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = parent
+                        UNION ALL SELECT d.old::oid FROM flakeid.partition_detached(readable) AS d)) AS s
+                    LEFT JOIN pg_inherits AS i ON i.inhrelid = s.tab AND i.inhparent = parent LEFT JOIN flakeid.partition_ranges(readable) AS g ON g.partition = s.tab
+            LOOP
+                RETURN NEXT;
+            END LOOP;
+        EXCEPTION WHEN OTHERS THEN
+            told := coalesce(told, SQLERRM);
+        END;
         IF told IS NOT NULL THEN
             SELECT NULL, NULL, NULL, NULL, NULL, NULL, told INTO partition, attached, from_time, to_time, rows, size, problem;
             RETURN NEXT;

@@ -24,13 +24,13 @@ $node->safe_psql('shop', q{SELECT pg_sleep_until(date_trunc('day', now() + inter
 
 sub sql { my ($sql) = @_; return scalar $node->safe_psql('shop', $sql, extra_params => [ '-U', 'shop' ]) }
 
-# A statement of the owner, beside us; what it printed as errors, when it ends.
+# A statement of the owner, or of somebody else, beside us; what it printed as errors, when it ends.
 sub beside
 {
-	my ($name, $sql) = @_;
-	local %ENV = $node->_get_env(PGAPPNAME => $name, PGOPTIONS => '-c client_min_messages=warning');
+	my ($name, $sql, %by) = @_;
+	local %ENV = $node->_get_env(PGAPPNAME => $name, PGOPTIONS => '-c client_min_messages=warning ' . ($by{options} // ''));
 	my $err = '';
-	my $run = IPC::Run::start([ 'psql', '-XAtq', '-U', 'shop', '-d', 'shop', '-c', $sql ], '<', \undef, '>', \my $out, '2>', \$err);
+	my $run = IPC::Run::start([ 'psql', '-XAtq', '-U', $by{user} // 'shop', '-d', 'shop', '-c', $sql ], '<', \undef, '>', \my $out, '2>', \$err);
 	return sub { $run->finish; return $err };
 }
 
@@ -153,6 +153,16 @@ $writer->query_safe('COMMIT');
 $writer->quit;
 is($declarers[$_]->(), '', "$declare[$_][2] once the writer has ended") for 0 .. $#declare;
 is(sql(join ' UNION ALL ', map { "SELECT '$_ ' || string_agg(n::text, ',' ORDER BY n) FROM $_" } qw(fresh strays again plain)), "fresh 1,2,2\nstrays 1,2,2\nagain 1,2\nplain 1,2,2", 'with all rows');
+
+# Somebody who keeps a table locked keeps no other from being maintained.
+my $holder = $node->background_psql('shop');
+$holder->query_safe('BEGIN; LOCK TABLE strays_default');
+sql('DROP TABLE ' . sql("SELECT partition FROM flakeid.partitions WHERE parent = 'again'::regclass ORDER BY to_time DESC LIMIT 1"));
+like(beside('maintainer', 'CALL flakeid.maintain()', user => $node->safe_psql('shop', 'SELECT current_user'), options => '-c deadlock_timeout=10ms -c statement_timeout=3min')->(),
+	qr/table public\.strays is not maintained: canceling statement due to lock timeout/, 'one table is locked');
+is(sql("SELECT count(*) FROM flakeid.partition_missing('again')"), '0', 'and the one after it is maintained');
+$holder->query_safe('ROLLBACK');
+$holder->quit;
 
 # A detachment that was interrupted is ended.
 my $old = sql("SELECT partition FROM flakeid.partitions WHERE parent = 'event'::regclass ORDER BY from_time LIMIT 1");
