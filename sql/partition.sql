@@ -492,6 +492,15 @@ CALL flakeid.maintain();
 SELECT begins, ends FROM parts WHERE parent = 'hidden'::regclass ORDER BY 2;
 SELECT count(*), count(n) FROM hidden;
 SELECT count(*) FROM hidden_default;
+-- what everybody can read of rows that stay there
+CREATE TABLE hush (id flake_sealed PRIMARY KEY DEFAULT flake_next()) PARTITION BY RANGE (id);
+CREATE TABLE hush_default PARTITION OF hush DEFAULT;
+INSERT INTO hush VALUES (flake_seal(7)), (flake_seal(day_id(-400)));
+SET client_min_messages = error;
+CALL flakeid.partition('hush', '1 day', ahead => 3, keep => '2 days');
+SET client_min_messages = warning;
+SELECT replace(replace(problem, min(id)::text, '<7>'), max(id)::text, '<old>') AS problem FROM flakeid.partitions, hush WHERE problem IS NOT NULL GROUP BY problem;
+DROP TABLE hush;
 ANALYZE hidden;
 SELECT sum(rows) FROM flakeid.rows_per_day('hidden', 'snowflake');
 SELECT count(*) FROM hidden WHERE flake_in_range(id, tstzrange(today(4), today(5)), 'snowflake');

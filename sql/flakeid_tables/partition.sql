@@ -286,19 +286,22 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_key(regclass) IS 'internal: the column of ids that a table is, or can be, partitioned by';
 
+CREATE FUNCTION flakeid.id_text(id int8, type text) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    shown text;
+BEGIN
+    EXECUTE format('SELECT $1::%s::text', type) INTO shown USING id;
+    RETURN shown;
+END
+$$;
+COMMENT ON FUNCTION flakeid.id_text(int8, text) IS 'internal: an id as everybody sees it';
+
 -- int8's least and largest number stand for MINVALUE and MAXVALUE.
 CREATE FUNCTION flakeid.bound_literal(id int8, type text) RETURNS text LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    literal text;
 BEGIN
-    IF id = -9223372036854775808 THEN
-        RETURN 'MINVALUE';
-    ELSIF id = 9223372036854775807 THEN
-        RETURN 'MAXVALUE';
-    END IF;
-    EXECUTE format('SELECT $1::%s::text', type) INTO literal USING id;
-    RETURN format('%L', literal);
+    RETURN CASE id WHEN -9223372036854775808 THEN 'MINVALUE' WHEN 9223372036854775807 THEN 'MAXVALUE' ELSE format('%L', flakeid.id_text(id, type)) END;
 END
 $$;
 COMMENT ON FUNCTION flakeid.bound_literal(int8, text) IS 'internal: an id as the bound of a partition, in SQL';
@@ -787,7 +790,8 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.partition_stray(regclass) IS 'internal: the lowest id in the default partition that can leave it';
 
--- What stays in the default partition, and why: text for people.
+-- What stays in the default partition, and why: text for people, and kept where everybody can read it. So it tells of sealed ids no more than
+-- those see who may not unseal.
 CREATE FUNCTION flakeid.partition_left(parent regclass) RETURNS text LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -808,14 +812,14 @@ BEGIN
     SELECT * INTO l FROM flakeid.partition_limits(parent);
     FOR r IN SELECT * FROM (VALUES
         (-9223372036854775808, l.floor, 'carry no time of layout "%3$s": serial numbers, ids that were kept, or another generator''s'),
-        (l.floor, l.young, 'are read by layout "%3$s" as %4$s to %5$s, which would be taken at once, as older than %6$s: imports of that time, or ids of another layout'),
-        (l.past, 9223372036854775807, 'are read by layout "%3$s" as %4$s to %5$s, where that ends')) AS v (from_id, to_id, words) WHERE from_id < to_id
+        (l.floor, l.young, 'are read by layout "%3$s" as %4$s, which would be taken at once, as older than %5$s: imports of that time, or ids of another layout'),
+        (l.past, 9223372036854775807, 'are read by layout "%3$s" as %4$s, where that ends')) AS v (from_id, to_id, words) WHERE from_id < to_id
     LOOP
         EXECUTE format('SELECT (SELECT %1$I::int8 FROM %2$s WHERE %3$s ORDER BY %1$I LIMIT 1), (SELECT %1$I::int8 FROM %2$s WHERE %3$s ORDER BY %1$I DESC LIMIT 1)',
             key, stray, flakeid.between_bounds(key, type, r.from_id, r.to_id)) INTO low, high;
         IF low IS NOT NULL THEN
-            told := concat_ws(E'\n', told, format('Ids %1$s to %2$s ' || r.words || '.', low, high, p.layout,
-                flakeid.bound_time(low, p.layout), flakeid.bound_time(high, p.layout), p.keep));
+            told := concat_ws(E'\n', told, format('Ids %1$s to %2$s ' || r.words || '.', flakeid.id_text(low, type), flakeid.id_text(high, type), p.layout,
+                CASE WHEN type ~ '\mflake_sealed\M' THEN 'times of sealed ids' ELSE format('%s to %s', flakeid.bound_time(low, p.layout), flakeid.bound_time(high, p.layout)) END, p.keep));
         END IF;
     END LOOP;
     RETURN told;
@@ -1608,7 +1612,8 @@ BEGIN
             SELECT format('rows stay in the default partition of table %s', parent) AS message, remains AS detail WHERE remains <> ''
             UNION ALL SELECT format('no partition of table %s is detached', parent), held WHERE held IS NOT NULL
             UNION ALL SELECT format('partition %s of table %s stays', o ->> 'partition', parent),
-                format('Its id %s carries no time of layout "%s", and only where each id does retention knows how old rows are.', o ->> 'unread', p.layout)
+                format('Its id %s carries no time of layout "%s", and only where each id does retention knows how old rows are.',
+                    flakeid.id_text((o ->> 'unread')::int8, (flakeid.partition_key(parent)).type), p.layout)
             FROM jsonb_array_elements(old) AS o WHERE o ->> 'unread' IS NOT NULL) AS w));
 END
 $$;
