@@ -185,6 +185,17 @@ BEGIN
     IF FOUND THEN
         RETURN;
     END IF;
+    -- An owner can take rights from himself.
+    RETURN QUERY
+        SELECT format('Role %I has no right %s on table %s.', me, need.name, t.rel::regclass), format('GRANT %s ON %s TO %I;', need.name, t.rel::regclass, me)
+        FROM unnest(rels) AS t (rel) CROSS JOIN (VALUES ('SELECT'), ('UPDATE'), ('TRIGGER'), ('REFERENCES')) AS need (name)
+        WHERE NOT has_table_privilege(me, t.rel, need.name)
+          AND CASE need.name WHEN 'UPDATE' THEN t.rel = ANY (replaced)
+                            WHEN 'REFERENCES' THEN EXISTS (SELECT FROM unnest(places) AS p JOIN pg_constraint AS f ON f.oid = p.via WHERE p.replaced AND f.confrelid = t.rel)
+                            ELSE t.rel = root OR t.rel = ANY (replaced) END ORDER BY t.rel, need.name;
+    IF FOUND THEN
+        RETURN;
+    END IF;
     RETURN QUERY
         SELECT p.problem, p.hint
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace CROSS JOIN LATERAL (SELECT c.oid::regclass, c.oid = ANY (replaced)) AS t (name, is_replaced)
@@ -289,6 +300,20 @@ BEGIN
                    CROSS JOIN LATERAL (SELECT x.classid, x.objid, x.objsubid FROM pg_depend AS x WHERE x.refclassid = o.class AND x.refobjid = o.obj AND x.deptype = 'n' OFFSET 0) AS d
               WHERE d.classid <> 'pg_rewrite'::regclass
                  OR o.class <> 'pg_class'::regclass AND (SELECT w.ev_class FROM pg_rewrite AS w WHERE w.oid = d.objid) <> ALL (views)) AS x ORDER BY x.what, x.rel;
+    -- Where another role has put something, the owner may not make it again.
+    RETURN QUERY
+        SELECT DISTINCT format('Role %I cannot create anything in tablespace %I, where index %s is.', me, s.spcname, x.idx::regclass), format('GRANT CREATE ON TABLESPACE %I TO %I;', s.spcname, me)
+        FROM (SELECT i.idx FROM flakeid.convert_indexes(places) AS i UNION SELECT h.obj FROM flakeid.convert_held(changed, changed_atts) AS h WHERE h.class = 'pg_class'::regclass) AS x (idx)
+             JOIN pg_class AS k ON k.oid = x.idx AND k.relkind IN ('i', 'I') JOIN pg_tablespace AS s ON s.oid = k.reltablespace
+        WHERE NOT has_tablespace_privilege(me, s.oid, 'CREATE') ORDER BY 1;
+    RETURN QUERY
+        SELECT DISTINCT format('Role %I cannot create anything in schema %I, where %s is.', me, n.nspname, x.what), format('GRANT CREATE ON SCHEMA %I TO %I;', n.nspname, me)
+        FROM (SELECT c.relnamespace AS nsp, pg_describe_object('pg_class'::regclass, c.oid, 0) AS what FROM pg_class AS c WHERE c.oid = ANY (views)
+              UNION ALL
+              SELECT e.stxnamespace, pg_describe_object('pg_statistic_ext'::regclass, e.oid, 0)
+              FROM flakeid.convert_held(changed, changed_atts) AS h JOIN pg_statistic_ext AS e ON h.class = 'pg_statistic_ext'::regclass AND e.oid = h.obj) AS x
+             JOIN pg_namespace AS n ON n.oid = x.nsp
+        WHERE NOT has_schema_privilege(me, n.oid, 'CREATE') ORDER BY 1;
     -- What is made again belongs to the owner of the table, and its rights come from there.
     RETURN QUERY
         SELECT format('Statistics %s.%I belong to role %I.', e.stxnamespace::regnamespace, e.stxname, pg_get_userbyid(e.stxowner)),

@@ -1042,6 +1042,13 @@ BEGIN
             format('column %I may be NULL: ALTER TABLE %s ALTER %1$I SET NOT NULL', (SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = tab AND a.attnum = key), tab)),
         (NOT has_schema_privilege(my, c.relnamespace, 'CREATE'),
             format('role %I may not make tables in schema %s: GRANT CREATE ON SCHEMA %2$s TO %1$I', my, c.relnamespace::regnamespace))) AS v (holds, o) WHERE v.holds
+    UNION ALL SELECT DISTINCT format('role %s may not make tables or indexes in tablespace %I: GRANT CREATE ON TABLESPACE %2$I TO %1$I', my, s.spcname)
+        FROM pg_class AS r JOIN pg_tablespace AS s ON s.oid = r.reltablespace
+        WHERE (r.oid = tab OR r.oid IN (SELECT i.indexrelid FROM pg_index AS i WHERE i.indrelid = tab)) AND NOT has_tablespace_privilege(my, s.oid, 'CREATE')
+    UNION ALL SELECT DISTINCT format('role %s may not make %s again in schema %s: GRANT CREATE ON SCHEMA %3$s TO %1$I', my, o.what, o.nsp)
+        FROM (SELECT pg_describe_object('pg_statistic_ext'::regclass, s.oid, 0) AS what, s.stxnamespace::regnamespace AS nsp FROM pg_statistic_ext AS s WHERE s.stxrelid = tab
+              UNION ALL SELECT pg_describe_object('pg_class'::regclass, v.oid, 0), v.relnamespace::regnamespace FROM pg_class AS v WHERE v.oid IN (SELECT * FROM flakeid.partition_views(tab))) AS o
+        WHERE o.nsp <> c.relnamespace AND NOT has_schema_privilege(my, o.nsp, 'CREATE')
     UNION ALL SELECT format('it inherits with %s', CASE WHEN i.inhrelid = tab THEN i.inhparent ELSE i.inhrelid END::regclass)
         FROM pg_inherits AS i WHERE tab IN (i.inhrelid, i.inhparent) AND NOT c.relispartition
     UNION ALL SELECT format('rule %I', w.rulename) FROM pg_rewrite AS w WHERE w.ev_class = tab
