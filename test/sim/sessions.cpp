@@ -505,35 +505,24 @@ void everyone_gets(Errand errand, Server& server, int64_t within, const char* pr
     }
     run_turns(1000000, true_us + within);
     int missing = world.session_count;
-    while (problem != nullptr) {
+    while (problem != nullptr && missing > 0) {
         const int before = missing;
-        missing = 0;
-        for (int i = 0; i < world.session_count; i++) {
-            missing += seats[i].got_it ? 0 : 1;
-        }
-        if (missing == 0) {
-            break;
-        }
-        // Sessions that come at once may want more than the ids of a tick: others got them.
-        const bool others = missing < before;
-        for (int i = 0; i < world.session_count; i++) {
+        missing = static_cast<int>(std::count_if(seats, seats + world.session_count,
+                                                 [](const Seat& seat) { return !seat.got_it; }));
+        for (int i = 0; missing > 0 && i < world.session_count; i++) {
             Seat& seat = seats[i];
-            if (seat.got_it) {
-                continue;
-            }
-            const bool waits = seat.errand != Errand::none;
-            if (errand != Errand::id || !others ||
-                (!waits && seat.refusal.find("ahead of the clock") == std::string::npos)) {
+            // Sessions that come at once may want more than the ids of a tick: others got them.
+            const bool may_wait = seat.errand != Errand::none ||
+                                  seat.refusal.find("ahead of the clock") != std::string::npos;
+            if (!seat.got_it && (errand != Errand::id || missing == before || !may_wait)) {
                 tell("session %d of database %d with role %d", i, seat.database, seat.role);
                 broken("life: all is well, and a session gets no %s: %s", problem,
                        seat.refusal.c_str());
             }
-            if (!waits) {
-                seat.errand = errand;
-                wake(*seat.process);
-            }
+            seat.errand = seat.got_it ? seat.errand : errand;
+            wake(*seat.process);
         }
-        run_turns(1000000, true_us + 2 * second);
+        run_turns(1000000, true_us + (missing > 0 ? 2 * second : 0));
     }
 }
 
