@@ -28,6 +28,10 @@ SELECT i.type, count(*) > 0 AS some FROM member, pg_identify_object(classid, obj
 -- Functions: none but those for generators runs as its owner, all say whether they are safe in parallel workers.
 SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass
     AND (prosecdef OR proparallel = 'u' AND has_function_privilege('public', p.oid, 'EXECUTE')) AND prorettype <> 'internal'::regtype ORDER BY 1;
+-- What is safe there calls nothing that is not, such as what catches errors.
+SELECT f.object, g.object AS calls FROM member AS f JOIN pg_proc AS p ON p.oid = f.objid AND f.classid = 'pg_proc'::regclass AND p.proparallel = 's'
+    JOIN member AS g ON g.classid = 'pg_proc'::regclass JOIN pg_proc AS q ON q.oid = g.objid AND q.prokind = 'f' AND q.proparallel <> 's'
+    AND regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), 'HINT = [^\n]*', '', 'g') ~ format('flakeid\.%s\(', q.proname) ORDER BY 1, 2;
 -- and these are not for everyone.
 SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND NOT has_function_privilege('public', p.oid, 'EXECUTE')
     ORDER BY 1;

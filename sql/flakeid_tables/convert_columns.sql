@@ -132,7 +132,7 @@ $$;
 COMMENT ON FUNCTION flakeid.convert_name(text, name) IS 'internal: the name of what stands beside something of that name';
 
 CREATE FUNCTION flakeid.convert_was(root oid, root_att int2) RETURNS jsonb
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN (SELECT flakeid.convert_known(flakeid.convert_memory(d.description), 'conversion', root)
             FROM pg_trigger AS t JOIN pg_description AS d ON d.classoid = 'pg_trigger'::regclass AND d.objoid = t.oid AND d.objsubid = 0
@@ -143,7 +143,7 @@ COMMENT ON FUNCTION flakeid.convert_was(oid, int2) IS 'internal: what a column w
 
 -- Kept ids are the lowest of a table, since a conversion is refused where new ones would not lie above them.
 CREATE FUNCTION flakeid.convert_kept(rel oid, att int2) RETURNS int8
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT (flakeid.convert_was(rel, att) ->> 'kept')::int8
 $$;
 COMMENT ON FUNCTION flakeid.convert_kept(oid, int2) IS 'internal: the highest id that a conversion left as it was';
@@ -322,7 +322,7 @@ COMMENT ON FUNCTION flakeid.convert_changed(flakeid.convert_place[]) IS 'interna
 -- The triggers of a conversion that goes on, and what it remembers.
 CREATE FUNCTION flakeid.convert_fills(root oid, root_att int2, OUT rel oid, OUT trigger name, OUT func oid, OUT enabled bool, OUT memory jsonb)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN QUERY
         SELECT t.tgrelid, t.tgname, t.tgfoid, t.tgenabled = 'A', m.memory

@@ -548,7 +548,7 @@ COMMENT ON FUNCTION flakeid.option_list(text[], text) IS 'internal: storage para
 
 -- A table of its own is made and attached, which disturbs nobody who uses the parent; CREATE TABLE ... PARTITION OF would lock it.
 CREATE FUNCTION flakeid.partition_statements(parent regclass, name name, from_id int8, to_id int8, sibling regclass) RETURNS SETOF text
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     type text := (flakeid.partition_key(parent)).type;
@@ -567,7 +567,7 @@ $$;
 COMMENT ON FUNCTION flakeid.partition_statements(regclass, name, int8, int8, regclass) IS 'internal: the statements that make a partition';
 
 CREATE FUNCTION flakeid.partition_missing(parent regclass, OUT name text, OUT from_id int8, OUT to_id int8) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     p record;
@@ -1405,7 +1405,7 @@ COMMENT ON FUNCTION flakeid.partition_swap(regclass, jsonb) IS 'internal: a step
 
 -- What people call
 
-CREATE FUNCTION flakeid.partition_layout(tab regclass, layout text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE
+CREATE FUNCTION flakeid.partition_layout(tab regclass, layout text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on SET quote_all_identifiers = off AS $$
 BEGIN
     IF layout IS NULL THEN
@@ -1834,7 +1834,7 @@ COMMENT ON COLUMN flakeid.partitions.problem IS 'why the declaration cannot be r
 GRANT SELECT ON flakeid.partitions TO PUBLIC;
 
 CREATE FUNCTION flakeid.rows_per_day(tab regclass, layout text DEFAULT NULL, OUT day date, OUT rows int8) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp SET TimeZone = 'UTC' AS $$
 DECLARE
     key name := (flakeid.partition_key(tab)).attname;
