@@ -267,8 +267,8 @@ BEGIN
                     memory := memory || '{"mapped": true, "armed": true}';
                 END IF;
                 locked := flakeid.partition_lock(flakeid.convert_all_of(rels), 'ACCESS EXCLUSIVE');
-                -- Another conversion may have begun with one of the tables.
-                IF EXISTS (SELECT FROM flakeid.convert_others(root, root_att, rels, memory, false)) OR places IS DISTINCT FROM flakeid.convert_places(root, root_att, memory) THEN
+                -- Another session may have begun this conversion meanwhile, or another one with one of the tables.
+                IF EXISTS (SELECT FROM flakeid.convert_fills(root, root_att)) OR EXISTS (SELECT FROM flakeid.convert_others(root, root_att, rels, memory, false)) OR places IS DISTINCT FROM flakeid.convert_places(root, root_att, memory) THEN
                     RETURN state;
                 END IF;
                 statements := flakeid.convert_begin(root, root_att, places, memory);

@@ -519,7 +519,14 @@ DECLARE
     f record;
 BEGIN
     FOR f IN SELECT x.func FROM flakeid.convert_fills(root, root_att) AS x LIMIT 1 LOOP
-        EXECUTE format('COMMENT ON FUNCTION %s IS %L', f.func::regprocedure, flakeid.convert_comment(memory));
+        BEGIN
+            EXECUTE format('COMMENT ON FUNCTION %s IS %L', f.func::regprocedure, flakeid.convert_comment(memory));
+        EXCEPTION WHEN undefined_function THEN
+            -- Nothing is to be remembered where another session has ended the conversion.
+            IF EXISTS (SELECT FROM pg_proc AS p WHERE p.oid = f.func) THEN
+                RAISE;
+            END IF;
+        END;
     END LOOP;
 END
 $$;

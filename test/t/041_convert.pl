@@ -85,6 +85,15 @@ sql("CALL flakeid.convert('shop.$_')") for 'a', 'b';
 is(sql('SELECT count(*) FROM pairs JOIN a ON a.id = a_id JOIN b ON b.id = b_id'), 1, 'and both are done');
 is(sql(q{SELECT string_agg(format_type(atttypid, NULL), ' ' ORDER BY attname) FROM pg_attribute WHERE attrelid = 'pairs'::regclass AND attname IN ('a_id', 'b_id')}), 'flake flake', 'with their references');
 
+# Two calls for one table, both of which are about to begin: one begins, and both go on with it
+sql('CREATE TABLE same (id serial PRIMARY KEY, what text); INSERT INTO same (what) SELECT n FROM generate_series(1, 100) n');
+$other->('BEGIN; SELECT FROM same');
+@calls = map { beside("call $_", q{CALL flakeid.convert('shop.same')}, $patient) } 1, 2;
+waits("call $_") for 1, 2;
+$other->('COMMIT');
+is(join('', map { $_->() } @calls), '', 'two calls for one table meet no error');
+is(sql('SELECT pg_typeof(id), count(DISTINCT what) FROM same GROUP BY 1'), 'flake|100', 'and it is converted');
+
 # Several tables by one call, which ends where one has begun, or is done: the next call goes on, and an undo takes all back
 sql(q{CREATE TABLE x (id serial PRIMARY KEY); CREATE TABLE y (id serial PRIMARY KEY, x_id int NOT NULL REFERENCES x); CREATE TABLE z (id serial PRIMARY KEY, y_id int REFERENCES y);
 	INSERT INTO x SELECT FROM generate_series(1, 1000); INSERT INTO y (x_id) SELECT id FROM x; INSERT INTO z (y_id) SELECT id FROM y});
