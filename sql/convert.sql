@@ -505,13 +505,14 @@ DROP TABLE statuses, shop_categories, notes;
 -- Columns that follow without a constraint, one of them under a condition
 CREATE TABLE issues (id serial PRIMARY KEY, at timestamptz NOT NULL DEFAULT '2025-03-03 12:00Z');
 CREATE TABLE journals (issue_id int, n int);
-CREATE TABLE notes (noteable_id int, noteable_type text);
+CREATE TABLE notes (noteable_id int, noteable_type text, is_issue bool GENERATED ALWAYS AS (noteable_type = 'Issue') STORED);
 INSERT INTO issues SELECT n FROM generate_series(1, 100) n;
 INSERT INTO journals SELECT id, id FROM issues;
 INSERT INTO notes SELECT id, kind FROM issues, unnest(ARRAY['Issue', 'Other']) kind;
 CALL flakeid.convert('issues', created_at => 'at');
 CALL flakeid.convert('issues', created_at => 'at', also => '{"journal.issue_id": null}');
-CALL flakeid.convert('issues', created_at => 'at', also => '{"journals.issue_id": null, "notes.noteable_id": "noteable_type = ''Issue''"}');
+CALL flakeid.convert('issues', created_at => 'at', also => '{"journals.issue_id": null, "notes.noteable_id": "is_issue"}');
+CALL flakeid.convert('issues', created_at => 'at', also => '{"journals.issue_id": null, "notes.noteable_id": "notes.noteable_type = ''Issue''"}');
 SELECT count(*) FROM issues JOIN journals j ON issue_id = id JOIN issues_id_map m ON m.new_id = id AND m.old_id = n;
 SELECT noteable_type, count(*), count(i.id) FROM notes LEFT JOIN issues i ON i.id = noteable_id GROUP BY 1 ORDER BY 1;
 CALL flakeid.convert_undo('issues');

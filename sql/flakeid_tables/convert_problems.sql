@@ -518,15 +518,17 @@ BEGIN
     RETURN QUERY
         SELECT format('The condition of column %I of table %s cannot be read: %s.', p.col, p.rel::regclass, f.f), NULL
         FROM unnest(places) AS p, LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM %s WHERE false', p.condition, p.rel::regclass)) AS f WHERE p.condition IS NOT NULL AND f.f IS NOT NULL;
-    -- Once that has changed, it would say something else.
+    -- Once a column has followed, the condition would say something else; and a trigger before the row has no generated column yet.
     RETURN QUERY
-        SELECT format('The condition of column %I of table %s reads a column that follows.', p.col, p.rel::regclass), NULL
+        SELECT format('The condition of column %I of table %s reads %s.', p.col, p.rel::regclass, s.what), s.advice
         FROM unnest(places) AS p JOIN pg_class AS c ON c.oid = p.rel
+             CROSS JOIN (VALUES (false, 'a column that follows', NULL), (true, 'a generated column', 'Write the expression of that column instead.')) AS s (made, what, advice)
              CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ') AS others FROM pg_attribute AS a
-                                 WHERE a.attrelid = p.rel AND a.attnum > 0 AND NOT a.attisdropped AND NOT EXISTS (SELECT FROM unnest(places) AS q WHERE q.rel = a.attrelid AND q.att = a.attnum)) AS o
+                                 WHERE a.attrelid = p.rel AND a.attnum > 0 AND NOT a.attisdropped
+                                   AND CASE WHEN s.made THEN a.attgenerated = '' ELSE NOT EXISTS (SELECT FROM unnest(places) AS q WHERE q.rel = a.attrelid AND q.att = a.attnum) END) AS o
              CROSS JOIN LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM %s WHERE false', p.condition, p.rel::regclass)) AS f (f)
              CROSS JOIN LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM (SELECT %s FROM %s) AS %I WHERE false', p.condition, o.others, p.rel::regclass, c.relname)) AS g (g)
-        WHERE p.condition IS NOT NULL AND f.f IS NULL AND g.g IS NOT NULL;
+        WHERE p.condition IS NOT NULL AND f.f IS NULL AND g.g IS NOT NULL ORDER BY s.made;
     RETURN QUERY SELECT format('Column %I of table %s follows under a condition, and a uuid is no id.', p.col, p.rel::regclass), NULL
         FROM unnest(places) AS p WHERE p.condition IS NOT NULL AND p.typ = 'uuid'::regtype;
 END

@@ -554,7 +554,8 @@ BEGIN
          CROSS JOIN LATERAL (SELECT format(CASE WHEN NOT c.memory ? 'finds' THEN replace(flakeid.convert_value(format('t.%I', p.col), p.typ, p.new_type), '%', '%%')
                  ELSE CASE WHEN c.kept IS NOT NULL THEN 'CASE WHEN t.%1$I <= %5$s THEN t.%1$I ELSE ' ELSE '' END || 'coalesce((SELECT m.%3$I FROM %2$s AS m WHERE m.%4$I = t.%1$I), %6$s(t.%1$I::%7$s))' || CASE WHEN c.kept IS NOT NULL THEN ' END' ELSE '' END END,
              p.col, c.memory ->> 'map', CASE c.memory ->> 'way' WHEN 'back' THEN 'old_id' ELSE 'new_id' END, CASE c.memory ->> 'way' WHEN 'back' THEN 'new_id' ELSE 'old_id' END, c.kept, c.memory ->> 'finds', c.memory ->> 'from') AS value) AS x
-         CROSS JOIN LATERAL (SELECT CASE WHEN p.condition IS NULL THEN x.value ELSE format('CASE WHEN (%s) THEN %s ELSE t.%I END', p.condition, x.value, p.col) END AS whole) AS v
+         CROSS JOIN LATERAL (SELECT CASE WHEN p.condition IS NULL THEN x.value ELSE format('CASE WHEN (SELECT (%s) FROM (SELECT t.*) AS %I) THEN %s ELSE t.%I END',
+                 p.condition, (SELECT k.relname FROM pg_class AS k WHERE k.oid = p.rel), x.value, p.col) END AS whole) AS v
          JOIN LATERAL (SELECT t.rel FROM flakeid.convert_trees(ARRAY[p]::flakeid.convert_place[]) AS t WHERE t.leaf) AS t ON true
     WHERE p.replaced GROUP BY t.rel HAVING bool_or(c.own) ORDER BY min(p.depth) FILTER (WHERE c.own), t.rel OFFSET unit LIMIT 1;
     IF u.rel IS NULL THEN
