@@ -68,12 +68,12 @@ SELECT detached();
 DROP TABLE builds, builds_1;
 
 -- A sentinel, the largest number, ids of another layout and of the future, in a default partition
-CREATE TABLE odd (id flake PRIMARY KEY DEFAULT flake_next(), name text) PARTITION BY RANGE (id);
+CREATE TABLE odd (id flake PRIMARY KEY DEFAULT flake_next(), name text, n int GENERATED ALWAYS AS IDENTITY, long int NOT NULL GENERATED ALWAYS AS (length(name)) STORED) PARTITION BY RANGE (id);
 CREATE TABLE odd_default PARTITION OF odd DEFAULT;
 INSERT INTO odd VALUES (0, 'system'), (-5, 'negative'), (9223372036854775807, 'infinity'), (day_id(-400), 'import'), (flake_floor(now(), 'tsid'), 'tsid'), (day_id(40.5), 'to come'), (day_id(-1.5), 'young');
 SET client_min_messages = error;
 CALL flakeid.partition('odd', every => '1 day', ahead => 1, keep => '2 days', drop_old => true);
-SELECT name, tableoid::regclass::text LIKE 'odd_2%' AS moved FROM odd ORDER BY id;
+SELECT name, n, long, tableoid::regclass::text LIKE 'odd_2%' AS moved FROM odd ORDER BY id;
 SELECT detached();
 CALL flakeid.maintain();
 SET client_min_messages = warning;

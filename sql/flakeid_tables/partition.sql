@@ -746,7 +746,7 @@ BEGIN
         FROM pg_attribute AS a WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '';
     SELECT format('%I.%I', n.nspname, flakeid.free_name(schema, c.relname, '_moved')) INTO hold
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = schema WHERE c.oid = parent;
-    EXECUTE format('CREATE UNLOGGED TABLE %s (LIKE %s)', hold, parent);
+    EXECUTE format('CREATE UNLOGGED TABLE %s AS SELECT %s FROM ONLY %s WITH NO DATA', hold, columns, stray); -- LIKE would ask for what a generated column is not given
     restore := flakeid.triggers_off(stray);
     EXECUTE format('WITH gone AS (DELETE FROM ONLY %s WHERE %s RETURNING %s) INSERT INTO %s (%3$s) SELECT %3$s FROM gone',
         stray, flakeid.between_bounds(key, type, first, past), columns, hold);
@@ -757,7 +757,7 @@ BEGIN
     END LOOP;
     SELECT 'moved', c.oid::regclass, c.oid INTO action, object, object_oid FROM pg_class AS c WHERE c.relnamespace = schema AND c.relname = name;
     restore := restore || flakeid.triggers_off(object_oid::regclass);
-    EXECUTE format('INSERT INTO %s (%2$s) SELECT %2$s FROM %s', object, columns, hold);
+    EXECUTE format('INSERT INTO %s (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM %s', object, columns, hold); -- a partition has the identities of its parent from PostgreSQL 17 on
     GET DIAGNOSTICS moved = ROW_COUNT;
     ASSERT moved > 0;
     EXECUTE 'DROP TABLE ' || hold;
