@@ -372,7 +372,8 @@ BEGIN
         SELECT format('Column %I of table %s holds rows of table %s.', x.col, x.rel::regclass, x.tab::regclass), anew
         FROM flakeid.convert_row_types(changed) AS x ORDER BY x.rel, x.col;
     RETURN QUERY
-        SELECT format('Column %I of table %s is generated.', a.attname, x.rel), format('ALTER TABLE %s ALTER COLUMN %I DROP EXPRESSION;', x.rel, a.attname)
+        SELECT format('Column %I of table %s is generated.', a.attname, x.rel),
+               CASE a.attgenerated WHEN 's' THEN format('ALTER TABLE %s ALTER COLUMN %I DROP EXPRESSION;', x.rel, a.attname) ELSE anew END
         FROM (SELECT c.rel::regclass AS rel, c.att FROM unnest(changed, changed_atts) AS c (rel, att)
               UNION
               SELECT e.adrelid, e.adnum
@@ -413,6 +414,11 @@ BEGIN
              JOIN (SELECT k.*, coalesce((to_jsonb(k) ->> 'conenforced')::bool, true) AS enforced FROM pg_constraint AS k) AS x ON x.conrelid = t.rel
         WHERE x.conparentid = 0 AND (x.contype = 'x' AND NOT t.leaf AND t.att = ANY (x.conkey)
                                      OR t.replaced AND (x.contype IN ('c', 'n') OR x.contype = 'f' AND (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = t.rel AND a.attnum = t.att) <> key.typ) AND NOT x.convalidated AND t.att = ANY (x.conkey) AND NOT starts_with(x.conname, 'flakeid_full')) ORDER BY 2;
+    -- ALTER TABLE fails where it makes the NOT NULL of the parent again first.
+    RETURN QUERY
+        SELECT format('Constraint %I of partition %s would stand beside that of the table when its type changes.', n.name, n.tab), format('Detach partition %s, and attach it again, which makes them one.', n.tab)
+        FROM unnest(places) AS p CROSS JOIN LATERAL flakeid.convert_not_nulls(p.rel, p.att) AS n
+        WHERE p.retyped AND n.alone AND n.name NOT IN (SELECT m.name FROM flakeid.convert_not_nulls(p.rel, p.att) AS m WHERE m.level < n.level) ORDER BY n.tab;
     RETURN QUERY
         SELECT format('The column is in %s, which is WITHOUT OVERLAPS.', i.indexrelid::regclass), anew
         FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t JOIN pg_index AS i ON i.indrelid = t.rel AND t.att = ANY (i.indkey)

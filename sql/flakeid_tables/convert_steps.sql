@@ -109,11 +109,13 @@ CREATE FUNCTION flakeid.convert_part_statements(rel oid, col name, parts jsonb) 
 $$;
 COMMENT ON FUNCTION flakeid.convert_part_statements(oid, name, jsonb) IS 'internal: statements that give partitions their defaults';
 
--- From PostgreSQL 18 on, a NOT NULL has a name and a comment, in each partition its own, where it may outlast that of the parent ("alone").
-CREATE FUNCTION flakeid.convert_not_nulls(rel oid, att int2, OUT tab regclass, OUT name name, OUT def text, OUT comment text, OUT level int4, OUT alone bool) RETURNS SETOF record
+-- From PostgreSQL 18 on, a NOT NULL has a name and a comment, in each partition its own, where it may outlast that of the parent ("alone"), or
+-- be no more than that one ("given").
+CREATE FUNCTION flakeid.convert_not_nulls(rel oid, att int2, OUT tab regclass, OUT name name, OUT def text, OUT comment text, OUT level int4, OUT alone bool, OUT given bool) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT x.conrelid::regclass, x.conname, pg_get_constraintdef(x.oid), obj_description(x.oid, 'pg_constraint'), t.level, x.conislocal AND x.coninhcount > 0
-    FROM (SELECT rel AS oid, 0 AS level UNION ALL SELECT t.relid, t.level FROM pg_partition_tree(rel) AS t WHERE t.level > 0) AS t
+    SELECT x.conrelid::regclass, x.conname, pg_get_constraintdef(x.oid), obj_description(x.oid, 'pg_constraint'), t.level, x.conislocal AND x.coninhcount > 0,
+           NOT x.conislocal AND EXISTS (SELECT FROM pg_constraint AS o WHERE o.conrelid = t.parent AND o.contype = 'n' AND o.conname = x.conname)
+    FROM (SELECT rel AS oid, 0 AS level, 0::oid AS parent UNION ALL SELECT t.relid, t.level, t.parentrelid FROM pg_partition_tree(rel) AS t WHERE t.level > 0) AS t
          JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attname = flakeid.convert_column_name(rel, att)
          JOIN pg_constraint AS x ON x.conrelid = t.oid AND x.contype = 'n' AND x.conkey = ARRAY[a.attnum] ORDER BY t.level DESC, t.oid
 $$;
@@ -199,6 +201,8 @@ BEGIN
 
     FOR r IN SELECT p.* FROM unnest(places) AS p WHERE p.retyped LOOP
         statements := statements || format('ALTER TABLE %s ALTER COLUMN %I TYPE %s', r.rel::regclass, r.col, r.new_type);
+        -- The server makes each NOT NULL again: in partitions by the name of the parent's, and without a comment.
+        statements := statements || ARRAY(SELECT unnest(flakeid.comment_statements(n.comment, format('CONSTRAINT %I ON %s', n.name, n.tab))) FROM flakeid.convert_not_nulls(r.rel, r.att) AS n WHERE n.given);
     END LOOP;
 
     -- Columns change places
@@ -214,8 +218,8 @@ BEGIN
             || ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', n.tab, c.col) FROM flakeid.convert_not_nulls(c.rel, c.att) AS n WHERE n.alone ORDER BY n.level)
             || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.col, c.gone) || format('ALTER TABLE %s RENAME COLUMN %I TO %I', c.tab, c.new_col, c.col)
             || CASE WHEN c.attnotnull AND current_setting('server_version_num')::int4 < 180000 THEN ARRAY[format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.tab, c.col)] ELSE '{}' END
-            || ARRAY(SELECT unnest(format('ALTER TABLE %s ADD CONSTRAINT %I %s', n.tab, n.name, n.def) || flakeid.comment_statements(n.comment, format('CONSTRAINT %I ON %s', n.name, n.tab)))
-                     FROM flakeid.convert_not_nulls(c.rel, c.att) AS n);
+            || ARRAY(SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', n.tab, n.name, n.def) FROM flakeid.convert_not_nulls(c.rel, c.att) AS n WHERE NOT n.given)
+            || ARRAY(SELECT unnest(flakeid.comment_statements(n.comment, format('CONSTRAINT %I ON %s', n.name, n.tab))) FROM flakeid.convert_not_nulls(c.rel, c.att) AS n);
         -- In partitions the column has rights, comments and the like of its own. A target for statistics goes on to them.
         FOR r IN SELECT a.attrelid::regclass AS tab, a.attacl, a.attoptions, coalesce(a.attstattarget, -1) AS target, col_description(a.attrelid, a.attnum) AS comment
                  FROM (SELECT c.rel AS oid, 0 AS level UNION SELECT p.relid, p.level FROM pg_partition_tree(c.rel) AS p) AS t JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attname = c.col ORDER BY t.level, t.oid LOOP

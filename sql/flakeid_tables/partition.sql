@@ -555,8 +555,8 @@ DECLARE
     partition text;
     space text;
 BEGIN
-    SELECT format('%I.%I', n.nspname, name), ' TABLESPACE ' || quote_ident(t.spcname) INTO partition, space
-        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace LEFT JOIN pg_tablespace AS t ON t.oid = c.reltablespace
+    SELECT format('%I.%I', n.nspname, name), concat(' USING ' || quote_ident(a.amname), ' TABLESPACE ' || quote_ident(t.spcname)) INTO partition, space
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace LEFT JOIN pg_tablespace AS t ON t.oid = c.reltablespace LEFT JOIN pg_am AS a ON a.oid = c.relam
         WHERE c.oid = parent;
     RETURN NEXT format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s', partition, parent, space);
     RETURN NEXT format('SELECT flakeid.partition_settings(%L, %L, %L)', partition, parent, sibling);
@@ -1059,8 +1059,10 @@ BEGIN
         WHERE i.indrelid = tab AND i.indisunique AND NOT key = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
     UNION ALL SELECT format('index %s is invalid: DROP INDEX %1$s', i.indexrelid::regclass) FROM pg_index AS i WHERE i.indrelid = tab AND NOT i.indisvalid
     UNION ALL SELECT format('exclusion constraint %I', k.conname) FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'x'
-    UNION ALL SELECT format('constraint %I is NO INHERIT', k.conname) FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype = 'c' AND k.connoinherit
-    UNION ALL SELECT format('constraint %I is not valid: ALTER TABLE %s VALIDATE CONSTRAINT %1$I', k.conname, k.conrelid::regclass)
+    UNION ALL SELECT format('constraint %I is NO INHERIT' || CASE k.contype WHEN 'n' THEN ': ALTER TABLE %s ALTER CONSTRAINT %1$I INHERIT' ELSE '' END, k.conname, tab)
+        FROM pg_constraint AS k WHERE k.conrelid = tab AND k.contype IN ('c', 'n') AND k.connoinherit
+    UNION ALL SELECT format(CASE WHEN coalesce((to_jsonb(k) ->> 'conenforced')::bool, true) THEN 'constraint %I is not valid: ALTER TABLE %s VALIDATE CONSTRAINT %1$I'
+            ELSE 'constraint %I is not enforced: ALTER TABLE %s DROP CONSTRAINT %1$I' END, k.conname, k.conrelid::regclass)
         FROM pg_constraint AS k WHERE tab IN (k.conrelid, k.confrelid) AND NOT k.convalidated AND k.conname <> 'flakeid_partition'
     UNION ALL SELECT format('foreign key %I refers to the table itself', k.conname) FROM pg_constraint AS k
         WHERE k.conrelid = tab AND k.confrelid = tab
@@ -1572,7 +1574,7 @@ BEGIN
     CALL flakeid.maintain(parent);
     PERFORM flakeid.partition_begin();
     FOR i IN SELECT k.conname, k.conrelid::regclass AS referrer FROM pg_constraint AS k
-        WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 AND NOT k.convalidated ORDER BY 2, 1
+        WHERE k.confrelid = parent AND k.contype = 'f' AND k.conparentid = 0 AND NOT k.convalidated AND coalesce((to_jsonb(k) ->> 'conenforced')::bool, true) ORDER BY 2, 1
     LOOP
         CALL flakeid.partition_step(parent, format('validating constraint %I of table %s', i.conname, i.referrer),
             format('flakeid.partition_validate(%L, %L, %L)', parent, i.referrer, i.conname), result);

@@ -196,6 +196,14 @@ for my $table ('big', 'large')
 is(beside('call', "CALL flakeid.convert('shop.big')", '')->(), '', 'autovacuum gives way to a conversion');
 is(beside('call', "CALL flakeid.partition('shop.large', '1 month')", '')->(), '', 'and to a partitioning');
 
+if ($node->pg_version >= 17)
+{
+	$node->safe_psql('postgres', 'CREATE ACCESS METHOD shelf TYPE TABLE HANDLER heap_tableam_handler');
+	sql('CREATE TABLE visits (id flake PRIMARY KEY) PARTITION BY RANGE (id) USING shelf');
+	beside('call', "CALL flakeid.partition('shop.visits', '1 month')", '')->();
+	is(sql(q{SELECT DISTINCT amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE c.oid IN (SELECT relid FROM pg_partition_tree('visits'))}), 'shelf', 'partitions have the access method of their table');
+}
+
 # What only PostgreSQL 18 and later have: the plan refuses it before anything changes, or it comes back.
 if ($node->pg_version >= 18)
 {
@@ -205,6 +213,9 @@ if ($node->pg_version >= 18)
 		[ 'CREATE TABLE rooms (id serial PRIMARY KEY, CONSTRAINT low CHECK (id < 9) NOT ENFORCED)', qr/Constraint low of table shop\.rooms is not enforced/ ],
 		[ 'CREATE TABLE rooms (id serial, during daterange, CONSTRAINT once PRIMARY KEY (id, during WITHOUT OVERLAPS)); CREATE TABLE guests (room int, during daterange, FOREIGN KEY (room, PERIOD during) REFERENCES rooms)',
 			qr/The column is in shop\.once, which is WITHOUT OVERLAPS/ ],
+		[ 'CREATE TABLE rooms (id serial PRIMARY KEY, next int GENERATED ALWAYS AS (id + 1) VIRTUAL)', qr/Column next of table shop\.rooms is generated\.\s+HINT:  Drop it before/ ],
+		[ 'CREATE TABLE rooms (id bigserial PRIMARY KEY); CREATE TABLE guests (room bigint NOT NULL REFERENCES rooms, kind int) PARTITION BY LIST (kind); CREATE TABLE guests_1 PARTITION OF guests (CONSTRAINT own NOT NULL room) FOR VALUES IN (1)',
+			qr/Constraint own of partition shop\.guests_1 would stand beside/ ],
 	  )
 	{
 		my ($made, $told) = @$_;
@@ -214,6 +225,28 @@ if ($node->pg_version >= 18)
 		like(beside('call', "CALL flakeid.convert('shop.rooms', 'id')", '')->(), $told, "refused: $told");
 		is(sql($columns), $was, 'and nothing has changed');
 		sql('DROP TABLE IF EXISTS guests; DROP TABLE rooms');
+	}
+	for my $column ('n int CONSTRAINT given NOT NULL NO INHERIT', 'n int CONSTRAINT given CHECK (n > 1) NOT ENFORCED', 'n int CONSTRAINT given REFERENCES rooms NOT ENFORCED')
+	{
+		sql("CREATE TABLE rooms (id int PRIMARY KEY); CREATE TABLE stays (id flake PRIMARY KEY DEFAULT flake_next(), $column); INSERT INTO stays (n) VALUES (1)");
+		my ($help) = beside('call', "CALL flakeid.partition('shop.stays', '1 month')", '')->() =~ /constraint given is .*: (ALTER TABLE .*)/;
+		ok($help, "refused: $column");
+		sql($help // '');
+		is(beside('call', "CALL flakeid.partition('shop.stays', '1 month')", '')->(), '', 'and no more after what was told');
+		sql('DROP TABLE stays, rooms');
+	}
+	sql('CREATE TABLE stays (id flake PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE guests (stay flake REFERENCES stays NOT ENFORCED)');
+	is(beside('call', "CALL flakeid.partition('shop.stays', '1 month')", '')->(), '', 'a foreign key that is not enforced stays as it is');
+	sql('DROP TABLE guests, stays');
+	for my $kind ('serial', 'bigserial')
+	{
+		my $type = $kind eq 'serial' ? 'int' : 'bigint';
+		sql(qq{CREATE TABLE rooms (id $kind PRIMARY KEY); CREATE TABLE guests (room $type NOT NULL REFERENCES rooms, kind int) PARTITION BY LIST (kind);
+			CREATE TABLE guests_1 PARTITION OF guests FOR VALUES IN (1); COMMENT ON CONSTRAINT guests_room_not_null ON guests_1 IS 'of guests_1'});
+		beside('call', "CALL flakeid.$_('shop.rooms')", '')->() for 'convert', 'convert_undo';
+		is(sql(q{SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = 'guests_1'::regclass AND contype = 'n'}), 'of guests_1', "$kind: NOT NULL of a partition keeps its comment");
+		is(sql(q{ALTER TABLE guests ALTER room DROP NOT NULL; INSERT INTO guests VALUES (NULL, 1) RETURNING kind}), 1, 'and ends with that of the parent');
+		sql('DROP TABLE guests, rooms');
 	}
 	sql(q{CREATE TABLE rooms (id serial CONSTRAINT given NOT NULL PRIMARY KEY); COMMENT ON CONSTRAINT given ON rooms IS 'of rooms'});
 	for my $call ('convert', 'convert_undo')
