@@ -197,5 +197,12 @@ INSERT INTO stamped SELECT FROM generate_series(1, 10);
 SELECT count(*) FROM stamped WHERE made = flake_timestamp(id) AND made BETWEEN :'began' AND now() + interval '5 s';
 SELECT pg_temp.raised('CREATE INDEX ON event (flake_timestamp(id))');
 
+-- Statements that compare ranges with what has no type yet mean beside flakeid what they mean without it.
+SELECT '[2026-11-20,2026-11-21)' <@ tstzrange('2026-11-01', NULL), tstzrange('2026-11-01', NULL) @> '[2026-11-20,2026-11-21)', tstzrange('2026-11-01', NULL) @> NULL,
+       '[2026-11-20,2026-11-21)' <@ daterange('2026-11-01', NULL), '[2026-11-20,2026-11-21)' <@ tsrange('2026-11-01', NULL), '{[2026-11-20,2026-11-21)}' <@ tstzmultirange(tstzrange('2026-11-01', NULL));
+PREPARE inside AS SELECT $1 <@ tstzrange('2026-11-01', NULL), tstzrange('2026-11-01', NULL) @> $2, $3 <@ daterange('2026-11-01', NULL), $4 <@ tsrange('2026-11-01', NULL);
+EXECUTE inside ('[2026-11-20,2026-11-21)', '[2026-11-20,2026-11-21)', '[2026-11-20,2026-11-21)', '[2026-11-20,2026-11-21)');
+DEALLOCATE inside;
+
 DROP TABLE event, stamped;
 DROP EXTENSION flakeid;

@@ -188,24 +188,24 @@ CREATE FUNCTION flake_sealed_range_ceil(during tstzrange, layout text) RETURNS f
 COMMENT ON FUNCTION flake_sealed_range_ceil(tstzrange, text) IS
     'as flake_range_ceil, of sealed ids of that layout; for who may find those by time';
 CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange) RETURNS bool
-    AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
-    SUPPORT flakeid.in_range_support;
-COMMENT ON FUNCTION flake_in_range(flake_sealed, tstzrange) IS 'implementation of <@ operator';
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_in_range(flake_sealed, tstzrange) IS 'internal: whoever may call it may find sealed ids by time';
 CREATE FUNCTION flake_in_range(id flake_sealed, during tstzrange, layout text) RETURNS bool
-    AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE
-    SUPPORT flakeid.in_range_support;
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE SUPPORT flakeid.in_range_support;
 COMMENT ON FUNCTION flake_in_range(flake_sealed, tstzrange, text) IS
     'the same of sealed ids, for who may call flake_in_range(flake_sealed, tstzrange)';
-CREATE FUNCTION flake_range_contains(during tstzrange, id flake_sealed) RETURNS bool
-    AS 'MODULE_PATHNAME', 'flakeid_sealed_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE
-    SUPPORT flakeid.in_range_support;
-COMMENT ON FUNCTION flake_range_contains(tstzrange, flake_sealed) IS 'implementation of @> operator';
+CREATE FUNCTION flake_within(id flake_sealed, during flakeid.moments) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_in_range' LANGUAGE C STABLE STRICT PARALLEL SAFE SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_within(flake_sealed, flakeid.moments) IS 'implementation of <@ operator';
+CREATE FUNCTION flake_range_contains(during flakeid.moments, id flake_sealed) RETURNS bool
+    AS 'MODULE_PATHNAME', 'flakeid_sealed_range_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE SUPPORT flakeid.in_range_support;
+COMMENT ON FUNCTION flake_range_contains(flakeid.moments, flake_sealed) IS 'implementation of @> operator';
 
-CREATE OPERATOR <@ (LEFTARG = flake_sealed, RIGHTARG = tstzrange, FUNCTION = flake_in_range, COMMUTATOR = @>,
+CREATE OPERATOR <@ (LEFTARG = flake_sealed, RIGHTARG = flakeid.moments, FUNCTION = flake_within, COMMUTATOR = @>,
     RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
-COMMENT ON OPERATOR <@ (flake_sealed, tstzrange) IS
+COMMENT ON OPERATOR <@ (flake_sealed, flakeid.moments) IS
     'the sealed id was stamped in the range; for who may find those by time';
 
-CREATE OPERATOR @> (LEFTARG = tstzrange, RIGHTARG = flake_sealed, FUNCTION = flake_range_contains, COMMUTATOR = <@,
+CREATE OPERATOR @> (LEFTARG = flakeid.moments, RIGHTARG = flake_sealed, FUNCTION = flake_range_contains, COMMUTATOR = <@,
     RESTRICT = pg_catalog.contsel, JOIN = pg_catalog.contjoinsel);
-COMMENT ON OPERATOR @> (tstzrange, flake_sealed) IS 'the sealed id was stamped in the range; for who may find those by time';
+COMMENT ON OPERATOR @> (flakeid.moments, flake_sealed) IS 'the sealed id was stamped in the range; for who may find those by time';

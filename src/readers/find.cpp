@@ -216,20 +216,28 @@ Node* with_filter(const FuncExpr* call, const List* filtered, Node* comparisons)
     return reinterpret_cast<Node*>(make_andclause(list_make2(comparisons, gaps)));
 }
 
+// Returns a range without the domain that the operators take.
+Node* without_domain(Node* range)
+{
+    return applyRelabelType(range, getBaseType(exprType(range)), -1, InvalidOid,
+                            COERCE_IMPLICIT_CAST, -1, false);
+}
+
 // The two comparisons; nullptr when an argument must not be evaluated twice, or costs too much. A
 // range that is the same for all rows may cost anything: an index evaluates it once a scan.
 Node* between_bounds(PlannerInfo* root, const FuncExpr* call)
 {
     auto* id = static_cast<Node*>(linitial(call->args));
     auto* range = static_cast<Node*>(lsecond(call->args));
-    if (exprType(id) == TSTZRANGEOID) {
+    if (getBaseType(exprType(id)) == TSTZRANGEOID) {
         std::swap(id, range);
     }
+    range = without_domain(range);
     // Of other ranges the moments, which follow from TimeZone.
     const Oid given = exprType(range);
-    const List* filtered = nullptr;
+    List* filtered = nullptr;
     if (given != TSTZRANGEOID) {
-        filtered = given == TSTZMULTIRANGEOID ? call->args : nullptr;
+        filtered = given == TSTZMULTIRANGEOID ? list_make2(id, range) : nullptr;
         range = bound_call(root, function_beside(call->funcid, "flake_moments", given),
                            TSTZRANGEOID, list_make1(range));
     }

@@ -28,9 +28,9 @@ sub script { return join '', map { text("sql/$_--$_[0].sql") } extensions() }
 sub made
 {
 	my $script = script($_[0]);
-	my %all = map { $_ => 1 } $script =~ /\bCREATE (?:MATERIALIZED )?(?:FUNCTION|PROCEDURE|VIEW|TABLE|TYPE|SEQUENCE) ([\w.]+)/g;
+	my %all = map { $_ => 1 } $script =~ /\bCREATE (?:MATERIALIZED )?(?:FUNCTION|PROCEDURE|VIEW|TABLE|TYPE|DOMAIN|SEQUENCE) ([\w.]+)/g;
 	my %implements = map { $_ => 1 } $script =~ /^COMMENT ON (?:FUNCTION|PROCEDURE) ([\w.]+)\([^;]*?IS\s+'(?:I\/O|implementation of|planner support|internal: )/gm,
-	  $script =~ /^COMMENT ON TYPE ([\w.]+) IS 'internal: /gm,
+	  $script =~ /^COMMENT ON (?:TYPE|DOMAIN) ([\w.]+) IS 'internal: /gm,
 	  $script =~ /\bCREATE (?:MATERIALIZED VIEW|TABLE) ([\w.]+)/g;
 	# One that only implements an operator may have a namesake for people.
 	delete @implements{ $script =~ /^COMMENT ON (?:FUNCTION|PROCEDURE) ([\w.]+)\([^;]*?IS\s+'(?!I\/O|implementation of|planner support|internal: )/gm };
