@@ -204,5 +204,8 @@ PREPARE inside AS SELECT $1 <@ tstzrange('2026-11-01', NULL), tstzrange('2026-11
 EXECUTE inside ('[2026-11-20,2026-11-21)', '[2026-11-20,2026-11-21)', '[2026-11-20,2026-11-21)', '[2026-11-20,2026-11-21)');
 DEALLOCATE inside;
 
+-- All 64 bits are time.
+SELECT flake_floor('2026-11-20Z', 'time:64:1ms'), flake_ceil('2026-11-20Z', 'time:64:1ms'), flake_range_ceil('(,)', 'time:64:1ms'), flake_in_range(flake_floor('2026-11-20Z', 'time:64:1ms'), '[2026-11-20Z,2026-11-20Z]', 'time:64:1ms');
+
 DROP TABLE event, stamped;
 DROP EXTENSION flakeid;

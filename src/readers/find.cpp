@@ -58,7 +58,8 @@ void require_time_order(const Reader& reader)
 // before and after the layout's life.
 int64_t clamped(const Layout& layout, int64_t tick)
 {
-    return std::max<int64_t>(-1, std::min(tick, static_cast<int64_t>(layout.max_tick) + 1));
+    const auto last = static_cast<int64_t>(layout.max_tick); // INT64_MAX where all is time
+    return std::max<int64_t>(-1, tick > last ? last + 1 : tick);
 }
 
 int64_t first_tick_at_or_after(const Layout& layout, int64_t us)

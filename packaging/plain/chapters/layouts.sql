@@ -308,7 +308,7 @@ COMMENT ON FUNCTION flakeid_plain.layout_of(text) IS 'a layout text or the name 
 -- The value of a field of a raw id.
 CREATE FUNCTION flakeid_plain.field_value(l flakeid_plain.layout, raw bigint, field int) RETURNS bigint
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT raw >> l.shifts[field] & ~((-1)::bigint << l.widths[field])
+    SELECT raw >> l.shifts[field] & ~((-1)::bigint << (l.widths[field] - 1) << 1)     -- << 64 shifts nothing
 $$;
 
 -- All parts of the node as one number, the part further left high.

@@ -43,7 +43,7 @@ $$;
 CREATE FUNCTION flakeid_plain.timestamp_in(l flakeid_plain.layout, raw bigint) RETURNS timestamptz
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    tick bigint := raw >> l.time_shift & ~((-1)::bigint << l.time_bits);
+    tick bigint := raw >> l.time_shift & ~((-1)::bigint << (l.time_bits - 1) << 1);
     us bigint := flakeid_plain.tick_start(l, tick);
 BEGIN
     IF us IS NULL THEN
