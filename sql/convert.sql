@@ -1040,6 +1040,84 @@ SELECT step FROM flakeid.conversions WHERE table_name = 'regress_noticed.plain';
 \set VERBOSITY default
 DROP SCHEMA regress_noticed CASCADE;
 
+-- What was renamed, moved or dropped since, or has another owner, as a conversion left it
+CREATE SCHEMA regress_moved AUTHORIZATION regress_keeper;
+CREATE SCHEMA regress_moved_there AUTHORIZATION regress_keeper;
+SET search_path = regress_moved, public;
+SET ROLE regress_keeper;
+CREATE TABLE keys (id serial PRIMARY KEY, at date DEFAULT '2025-03-03');
+CREATE TABLE wide (id bigint REFERENCES keys, n int);
+CREATE TABLE narrow (id smallint REFERENCES keys);
+CREATE TABLE gone (key_id bigint);
+CREATE TABLE loose (key_id bigint, kind text);
+CREATE TABLE numbers (id numeric(20, 0) PRIMARY KEY);
+CREATE TABLE lost (id int REFERENCES keys);
+INSERT INTO keys SELECT FROM generate_series(1, 3);
+INSERT INTO wide (id) VALUES (1);
+INSERT INTO narrow VALUES (2);
+INSERT INTO lost VALUES (2);
+INSERT INTO loose VALUES (3, 'key'), (3, 'other');
+CALL flakeid.convert('keys', created_at => 'at', also => '{"gone.key_id": null, "loose.key_id": "kind = ''key''"}');
+CALL flakeid.convert('numbers');
+ALTER TABLE wide RENAME TO wider;
+ALTER TABLE wider RENAME id TO key_id;
+ALTER TABLE narrow SET SCHEMA regress_moved_there;
+ALTER TABLE loose RENAME TO looser;
+ALTER TABLE numbers RENAME TO counts;
+DROP TABLE gone;
+ALTER TABLE lost DROP CONSTRAINT lost_id_fkey, DROP COLUMN flakeid_old_id;
+ALTER TABLE keys SET SCHEMA regress_moved_there;
+ALTER SEQUENCE regress_moved_there.keys_id_seq RENAME TO numbers_of_keys;
+RESET ROLE;
+ALTER TABLE keys_id_map OWNER TO regress_reader;
+CALL flakeid.convert_undo('regress_moved_there.keys');
+ALTER TABLE keys_id_map OWNER TO regress_keeper;
+ALTER TABLE looser RENAME kind TO sort;
+CALL flakeid.convert_undo('regress_moved_there.keys');
+ALTER TABLE looser RENAME sort TO kind;
+CALL flakeid.convert_undo('regress_moved_there.keys');
+CALL flakeid.convert_undo('counts');
+SELECT attrelid::regclass, attname, format_type(atttypid, atttypmod) FROM pg_attribute
+WHERE attrelid IN ('wider'::regclass, 'regress_moved_there.narrow'::regclass, 'looser'::regclass, 'counts'::regclass) AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2;
+SELECT * FROM wider;
+SELECT * FROM lost;
+INSERT INTO regress_moved_there.keys DEFAULT VALUES RETURNING id;
+SELECT * FROM looser ORDER BY kind;
+DROP SCHEMA regress_moved_there CASCADE;
+
+-- Rights on what is asked for each row, or is made again; a view that only its session sees; another type
+CREATE FUNCTION positive(bigint) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1 > 0';
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+REVOKE EXECUTE ON FUNCTION positive, nothing FROM PUBLIC;
+CREATE SCHEMA regress_hidden;
+CREATE TYPE regress_hidden.color AS ENUM ('red');
+CREATE SEQUENCE regress_hidden.numbers;
+CREATE TABLE checked (id serial PRIMARY KEY, n int CHECK (positive(n)), color regress_hidden.color);
+CREATE INDEX checked_positive ON checked (positive(n + 1));
+CREATE TRIGGER nothing BEFORE UPDATE OF id ON checked FOR EACH ROW EXECUTE FUNCTION nothing();
+CREATE VIEW red AS SELECT id FROM checked WHERE color = 'red';
+CREATE TABLE drawn (id int PRIMARY KEY DEFAULT nextval('regress_hidden.numbers'));
+CREATE TABLE seen (id bigserial PRIMARY KEY);
+ALTER TABLE checked OWNER TO regress_keeper;
+ALTER VIEW red OWNER TO regress_keeper;
+ALTER TABLE drawn OWNER TO regress_keeper;
+ALTER TABLE seen OWNER TO regress_keeper;
+INSERT INTO checked (n) VALUES (1);
+CALL flakeid.convert('checked');
+CALL flakeid.convert('drawn');
+CALL flakeid.convert('seen', type => 'flake_sealed');
+SET ROLE regress_keeper;
+CREATE TEMPORARY VIEW mine AS SELECT id FROM seen;
+CALL flakeid.convert('seen');
+DROP VIEW mine;
+RESET ROLE;
+GRANT USAGE ON SCHEMA regress_hidden TO regress_keeper;
+GRANT EXECUTE ON FUNCTION positive, nothing TO regress_keeper;
+CALL flakeid.convert('checked');
+CALL flakeid.convert_undo('checked');
+SELECT id FROM checked;
+DROP SCHEMA regress_moved, regress_hidden CASCADE;
+
 -- Which epoch puts new ids above a number
 SELECT flakeid.layout_above(1) = flakeid.layout_above(NULL) AS its_own, flakeid.layout_above(9000000000000000000);
 SELECT flake_floor(now(), flakeid.layout_above(4000000000000000000)) > 4000000000000000000 AS above;

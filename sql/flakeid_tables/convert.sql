@@ -39,13 +39,18 @@ COMMENT ON FUNCTION flakeid.convert_refuse(oid, text, text) IS 'internal: an err
 
 -- What a conversion is to do, before it has begun.
 CREATE FUNCTION flakeid.convert_intent(root oid, root_att int2, created_at name, asked text, node int4, also jsonb, undo bool) RETURNS jsonb
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     a record;
     was jsonb := flakeid.convert_was(root, root_att);
     memory jsonb;
     way text;
+    seq regclass := flakeid.convert_sequence(root, root_att);
 BEGIN
+    -- A sequence of the column's own goes with its table to other schemas, and is renamed.
+    IF undo AND seq IS NOT NULL AND was ->> 'default' ~ '^nextval\(''([^'']|'''')+''::regclass\)$' AND was -> 'fresh' = was -> 'default' THEN
+        was := was || jsonb_build_object('default', format('nextval(%L::regclass)', seq), 'fresh', format('nextval(%L::regclass)', seq));
+    END IF;
     SELECT x.attname, x.atttypid::regtype AS typ, k.relname, k.relnamespace AS nsp INTO a
     FROM pg_attribute AS x JOIN pg_class AS k ON k.oid = x.attrelid WHERE x.attrelid = root AND x.attnum = root_att;
     way := CASE WHEN undo THEN CASE WHEN (was ->> 'replaced')::bool THEN 'back' ELSE 'undo' END
@@ -99,12 +104,17 @@ CREATE FUNCTION flakeid.convert_finish(root oid, root_att int2, was jsonb) RETUR
 DECLARE
     trigger name := flakeid.convert_name('was', flakeid.convert_column_name(root, root_att));
 BEGIN
+    IF was ? 'validates' OR was ->> 'way' = 'undone' THEN
+        PERFORM flakeid.partition_lock(ARRAY[root::regclass], CASE WHEN was ? 'validates' THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
+        IF flakeid.convert_was(root, root_att) IS DISTINCT FROM was THEN
+            RETURN true; -- another session has done it
+        END IF;
+    END IF;
     IF was ? 'validates' THEN
         PERFORM flakeid.convert_run(ARRAY[was #>> '{validates,0}', format('COMMENT ON TRIGGER %I ON %s IS %L', trigger, root::regclass,
             flakeid.convert_comment(CASE WHEN jsonb_array_length(was -> 'validates') > 1 THEN was #- '{validates,0}' ELSE was - 'validates' END))]);
         RETURN true;
     ELSIF was ->> 'way' = 'undone' THEN
-        PERFORM flakeid.partition_lock(ARRAY[root::regclass], 'ACCESS EXCLUSIVE');
         EXECUTE format('DROP TRIGGER %I ON %s', trigger, root::regclass);
         RETURN true;
     END IF;
@@ -190,7 +200,7 @@ BEGIN
     BEGIN
         -- One session at a time takes a step.
         IF started THEN
-            PERFORM flakeid.convert_remember(root, root_att, memory);
+            PERFORM flakeid.convert_take(root, root_att);
             SELECT f.memory INTO memory FROM flakeid.convert_fills(root, root_att) AS f LIMIT 1;
             IF memory IS NULL THEN
                 RETURN state;
@@ -228,6 +238,9 @@ BEGIN
         EXCEPTION WHEN SQLSTATE 'FL000' THEN NULL;
         END;
         IF problems IS NOT NULL THEN
+            IF NOT started AND EXISTS (SELECT FROM flakeid.convert_fills(root, root_att)) THEN
+                RETURN state; -- another session has begun meanwhile
+            END IF;
             PERFORM flakeid.convert_refuse(root, problems, hint);
         END IF;
 
@@ -268,7 +281,10 @@ BEGIN
                 END IF;
                 locked := flakeid.partition_lock(flakeid.convert_all_of(rels), 'ACCESS EXCLUSIVE');
                 -- Another session may have begun this conversion meanwhile, or another one with one of the tables.
-                IF EXISTS (SELECT FROM flakeid.convert_fills(root, root_att)) OR EXISTS (SELECT FROM flakeid.convert_others(root, root_att, rels, memory, false)) OR places IS DISTINCT FROM flakeid.convert_places(root, root_att, memory) THEN
+                IF EXISTS (SELECT FROM flakeid.convert_fills(root, root_att)) OR EXISTS (SELECT FROM flakeid.convert_others(root, root_att, rels, memory, false))
+                   OR EXISTS (SELECT FROM flakeid.convert_foreign(root, ARRAY(SELECT p.rel FROM unnest(places) AS p WHERE p.replaced), memory))
+                   OR places IS DISTINCT FROM flakeid.convert_places(root, root_att, memory) THEN
+                    PERFORM flakeid.release_old_row_node(root, node);
                     RETURN state;
                 END IF;
                 statements := flakeid.convert_begin(root, root_att, places, memory);
@@ -366,7 +382,7 @@ BEGIN
             END IF;
             state := state - 'indexes'; -- another session makes the same ones
         END IF;
-        IF SQLSTATE = '42883' AND NOT (started AND SQLERRM ~ 'flakeid_(fill|find)_\d+\(') THEN
+        IF SQLSTATE = '42883' AND NOT (started AND SQLERRM ~ 'flakeid_(fill|find)_\d+(_\d+)?\(') THEN
             RAISE; -- none of those that end with another session's swap
         END IF;
         IF coalesce((state ->> 'tries')::int4, 0) >= 120 THEN

@@ -30,9 +30,13 @@ COMMENT ON FUNCTION flakeid.convert_home() IS 'internal: the schema of flake_nex
 
 CREATE FUNCTION flakeid.convert_type(asked text) RETURNS regtype
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    flake regtype := to_regtype(flakeid.convert_home() || '.flake');
 BEGIN
-    RETURN CASE WHEN asked = 'bigint' THEN 'bigint'::regtype
-                ELSE coalesce(to_regtype(flakeid.convert_home() || '.flake'), 'bigint'::regtype) END;
+    IF asked NOT IN ('bigint', 'flake', flake::text) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('a key can become a flake or a bigint, not "%s"', asked), HINT = 'Write type => ''bigint'', or nothing for a flake.';
+    END IF;
+    RETURN CASE WHEN asked = 'bigint' THEN 'bigint'::regtype ELSE coalesce(flake, 'bigint'::regtype) END;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_type(text) IS 'internal: the type of a converted column: flake, or bigint where that is asked for or there is no type flake';
@@ -225,7 +229,7 @@ CREATE TYPE flakeid.convert_place AS (rel oid, att int2, col name, typ regtype, 
 COMMENT ON TYPE flakeid.convert_place IS 'internal: a column that is converted: its type, the one that it will have, and how; the foreign key, or the condition, by which it follows';
 
 -- Columns that refer without a constraint, as the call names them: {"table.column": condition or null}.
-CREATE FUNCTION flakeid.convert_also(root oid, also jsonb, OUT rel oid, OUT col name, OUT condition text) RETURNS SETOF record
+CREATE FUNCTION flakeid.convert_also(root oid, also jsonb, undo bool, OUT rel oid, OUT col name, OUT condition text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     a record;
@@ -241,6 +245,7 @@ BEGIN
         END IF;
         SELECT t.attrelid, t.attname, a.condition INTO rel, col, condition FROM pg_attribute AS t
         WHERE t.attrelid = to_regclass(format('%I.%I', names[1], names[2])) AND t.attname = names[3] AND t.attnum > 0 AND NOT t.attisdropped AND cardinality(names) = 3;
+        CONTINUE WHEN rel IS NULL AND undo; -- it has another name now, or is gone
         IF rel IS NULL THEN
             RAISE undefined_column USING MESSAGE = format('column that follows, "%s", does not exist', a.key), HINT = 'Write table.column, or schema.table.column.';
         END IF;
@@ -248,7 +253,23 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_also(oid, jsonb) IS 'internal: columns that follow a key without a foreign key';
+COMMENT ON FUNCTION flakeid.convert_also(oid, jsonb, bool) IS 'internal: columns that follow a key without a foreign key';
+
+-- Where the name of one leads nowhere, it was renamed: numbers find it, in the database where they were written down.
+CREATE FUNCTION flakeid.convert_followed(root oid, was jsonb, OUT rel oid, OUT col name, OUT was_col name, OUT type text, OUT condition text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT ON (a.attrelid, a.attnum) a.attrelid, a.attname, c."column", c.type, c.condition
+        FROM jsonb_to_recordset(was -> 'columns') AS c ("table" text, "column" name, type text, condition text, oid oid, att int2)
+             JOIN pg_attribute AS a ON NOT a.attisdropped
+                  AND (a.attrelid = to_regclass(c."table") AND a.attname = c."column"
+                       OR was #>> '{columns,0,oid}' = root::text AND a.attrelid = c.oid AND a.attnum = c.att
+                          AND NOT EXISTS (SELECT FROM pg_attribute AS n WHERE n.attrelid = to_regclass(c."table") AND n.attname = c."column"))
+        ORDER BY a.attrelid, a.attnum, a.attname <> c."column";
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_followed(oid, jsonb) IS 'internal: the columns that followed in a conversion, by their names of now, and what they were';
 
 -- Foreign keys are those of whole tables; one of a partition counts for the table that it is a part of.
 CREATE FUNCTION flakeid.convert_places(root oid, root_att int2, memory jsonb) RETURNS flakeid.convert_place[]
@@ -258,7 +279,9 @@ DECLARE
     target text := memory ->> 'type';
 BEGIN
     RETURN ARRAY(
-        WITH RECURSIVE k AS (
+        WITH RECURSIVE w AS (
+            SELECT * FROM flakeid.convert_followed(root, memory -> 'was')
+        ), k AS (
             SELECT f.oid AS via, coalesce(pg_partition_root(f.confrelid), f.confrelid) AS parent, pa.attname AS parent_col,
                    coalesce(pg_partition_root(f.conrelid), f.conrelid) AS child, ca.attname AS child_col, NULL AS condition
             FROM pg_constraint AS f
@@ -267,15 +290,16 @@ BEGIN
                  JOIN pg_attribute AS ca ON ca.attrelid = f.conrelid AND ca.attnum = u.here
             WHERE f.contype = 'f' AND f.conparentid = 0
             UNION ALL
-            SELECT 0, root, flakeid.convert_column_name(root, root_att), a.rel, a.col, a.condition FROM flakeid.convert_also(root, coalesce(memory -> 'also', '{}')) AS a
+            SELECT 0, root, flakeid.convert_column_name(root, root_att), a.rel, a.col, a.condition FROM flakeid.convert_also(root, coalesce(memory -> 'also', '{}'), memory ? 'was') AS a
             UNION ALL
             -- An undo takes back what followed, also where a foreign key has gone since.
-            SELECT 0, root, flakeid.convert_column_name(root, root_att), to_regclass(c ->> 'table'), c ->> 'column', NULL
-            FROM jsonb_array_elements(memory #> '{was,columns}') AS c
-            WHERE EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = to_regclass(c ->> 'table') AND NOT a.attisdropped
-                          AND CASE way WHEN 'back' THEN a.attname IN (flakeid.convert_name('old', (c ->> 'column')::name), flakeid.convert_name('new', (c ->> 'column')::name))
-                                       WHEN 'undo' THEN a.attname = c ->> 'column' AND a.atttypid = flakeid.convert_type(NULL) END)
-              AND NOT EXISTS (SELECT FROM flakeid.convert_also(root, coalesce(memory -> 'also', '{}')) AS a WHERE a.rel = to_regclass(c ->> 'table') AND a.col = c ->> 'column')
+            SELECT 0, root, flakeid.convert_column_name(root, root_att), c.rel, c.col, c.condition
+            FROM w c
+            WHERE EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.rel AND NOT a.attisdropped
+                          AND CASE way WHEN 'back' THEN a.attname IN (flakeid.convert_name('old', c.was_col), flakeid.convert_name('new', c.col))
+                                                             OR a.attname = c.col AND a.atttypid = to_regtype(memory ->> 'from')
+                                       WHEN 'undo' THEN a.attname = c.col AND a.atttypid = flakeid.convert_type(NULL) END)
+              AND NOT EXISTS (SELECT FROM flakeid.convert_also(root, coalesce(memory -> 'also', '{}'), true) AS a WHERE a.rel = c.rel AND a.col = c.col)
         ), g AS (
             SELECT root AS rel, flakeid.convert_column_name(root, root_att) AS col, 0 AS depth, 0::oid AS via, NULL AS condition
             UNION
@@ -287,12 +311,12 @@ BEGIN
         )
         SELECT ROW(one.rel, a.attnum, a.attname, a.atttypid::regtype, n.new_type, r.replaced,
                    NOT r.replaced AND format_type(a.atttypid, NULL) <> n.new_type AND (a.atttypid = 'int8'::regtype OR a.atttypid = flakeid.convert_type(NULL)),
-                   one.depth, one.via, one.condition, flakeid.convert_name('new', a.attname), flakeid.convert_name('old', a.attname))::flakeid.convert_place
+                   one.depth, one.via, one.condition, flakeid.convert_name('new', a.attname), flakeid.convert_name('old', coalesce(w.was_col, a.attname)))::flakeid.convert_place
         FROM one JOIN pg_attribute AS a ON a.attrelid = one.rel AND a.attname = one.col
              CROSS JOIN LATERAL (SELECT way IN ('made', 'back') OR way = 'kept' AND (memory ->> 'from' IN ('smallint', 'integer') OR memory ? 'casts')) AS r (replaced)
-             CROSS JOIN LATERAL (SELECT coalesce(
-                 (SELECT c ->> 'type' FROM jsonb_array_elements(memory #> '{was,columns}') AS c
-                  WHERE way IN ('undo', 'back') AND to_regclass(c ->> 'table') = one.rel AND c ->> 'column' = one.col::text LIMIT 1), target)) AS n (new_type)
+             LEFT JOIN w USING (rel, col)
+             LEFT JOIN pg_attribute AS o ON way = 'back' AND o.attrelid = one.rel AND o.attname = flakeid.convert_name('old', a.attname) -- as long as it stands, it tells
+             CROSS JOIN LATERAL (SELECT coalesce(w.type, format_type(o.atttypid, o.atttypmod), target)) AS n (new_type)
         ORDER BY one.depth, one.rel, a.attnum);
 END
 $$;
@@ -366,6 +390,21 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_fellows(oid, jsonb) IS 'internal: other conversions of the same call that go on';
+
+-- Columns and triggers of a conversion's names that are none of the same call's. A conversion that has begun has its columns in all its tables,
+-- and its triggers only later.
+CREATE FUNCTION flakeid.convert_foreign(root oid, rels oid[], memory jsonb, OUT rel oid, OUT kind text, OUT name name) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+        SELECT x.* FROM (SELECT a.attrelid AS rel, 'column' AS kind, a.attname AS name FROM pg_attribute AS a WHERE a.attrelid = ANY (rels) AND NOT a.attisdropped
+              UNION ALL SELECT t.tgrelid, 'trigger', t.tgname FROM pg_trigger AS t WHERE t.tgrelid = ANY (rels)) AS x
+        WHERE (starts_with(x.name, 'flakeid_new_') OR starts_with(x.name, 'zzzz_flakeid_'))
+          AND NOT EXISTS (SELECT FROM flakeid.convert_fellows(root, memory -> 'list') AS f, unnest(f.places) AS p, flakeid.convert_marks(f.places) AS k
+                          WHERE x.kind = 'column' AND (p.rel, p.new_col) = (x.rel, x.name) OR x.kind = 'trigger' AND k.rel = x.rel AND x.name IN (k.fill, k.move));
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_foreign(oid, oid[], jsonb) IS 'internal: what has names that a conversion needs';
 
 -- Conversions that may not go on beside this one. Those of one call begin together, and take their places one after the other.
 CREATE FUNCTION flakeid.convert_others(root oid, root_att int2, rels oid[], memory jsonb, started bool, OUT rel oid, OUT tab text, OUT col text) RETURNS SETOF record

@@ -151,6 +151,46 @@ END
 $$;
 COMMENT ON FUNCTION flakeid.convert_source(oid, int2) IS 'internal: the sequence that makes the values of a column';
 
+-- What is made again is read by names, in schemas; and what each row is asked runs with the owner's rights.
+CREATE FUNCTION flakeid.convert_denied(root oid, root_att int2, places flakeid.convert_place[], views oid[], OUT problem text, OUT hint text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    me name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = root);
+    changed oid[];
+    changed_atts int2[];
+BEGIN
+    SELECT array_agg(t.rel), array_agg(t.att) INTO changed, changed_atts FROM flakeid.convert_trees(flakeid.convert_changed(places)) AS t;
+    RETURN QUERY
+        WITH x AS (
+            SELECT h.class, h.obj, true AS made, h.class = 'pg_trigger'::regclass AS runs FROM flakeid.convert_held(changed, changed_atts) AS h
+            UNION SELECT 'pg_rewrite'::regclass, w.oid, true, false FROM pg_rewrite AS w WHERE w.ev_class = ANY (views)
+            UNION SELECT 'pg_trigger'::regclass, g.oid, true, true FROM pg_trigger AS g WHERE g.tgrelid = ANY (views) AND NOT g.tgisinternal
+            UNION SELECT 'pg_attrdef'::regclass, f.oid, true, (places[1]).replaced FROM pg_attrdef AS f WHERE (f.adrelid, f.adnum) = (root, root_att)
+            UNION SELECT r.class, r.obj, false, true
+                  FROM flakeid.convert_trees(places) AS t CROSS JOIN LATERAL (
+                      SELECT 'pg_constraint'::regclass AS class, k.oid AS obj FROM pg_constraint AS k WHERE k.conrelid = t.rel AND k.contype = 'c'
+                      UNION ALL SELECT 'pg_class'::regclass, i.indexrelid FROM pg_index AS i WHERE i.indrelid = t.rel
+                      UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid FROM pg_statistic_ext AS s WHERE s.stxrelid = t.rel
+                      UNION ALL SELECT 'pg_attrdef'::regclass, f.oid FROM pg_attrdef AS f JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (f.adrelid, f.adnum)
+                                WHERE f.adrelid = t.rel AND a.attgenerated <> '') AS r
+                  WHERE t.replaced
+        ), d AS (
+            SELECT x.*, pg_describe_object(x.class, x.obj, 0) AS what, y.refclassid, y.refobjid,
+                   (pg_identify_object(y.refclassid, y.refobjid, 0)).schema AS nsp
+            FROM x CROSS JOIN LATERAL (SELECT p.refclassid, p.refobjid FROM pg_depend AS p WHERE p.classid = x.class AND p.objid = x.obj AND p.deptype IN ('n', 'a') OFFSET 0) AS y
+        )
+        SELECT DISTINCT format('Role %I has no right USAGE on schema %I, which %s needs.', me, n.nspname, d.what), format('GRANT USAGE ON SCHEMA %I TO %I;', n.nspname, me)
+        FROM d JOIN pg_namespace AS n ON d.nsp IN (n.nspname, quote_ident(n.nspname)) WHERE d.made AND NOT has_schema_privilege(me, n.oid, 'USAGE')
+        UNION
+        SELECT format('Role %I has no right EXECUTE on function %s, which %s needs.', me, p.oid::regprocedure, d.what), format('GRANT EXECUTE ON FUNCTION %s TO %I;', p.oid::regprocedure, me)
+        FROM d JOIN pg_proc AS p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
+        WHERE d.runs AND NOT has_function_privilege(me, p.oid, 'EXECUTE')
+          AND (d.class <> 'pg_trigger'::regclass OR p.oid = (SELECT g.tgfoid FROM pg_trigger AS g WHERE g.oid = d.obj))
+        ORDER BY 1;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_denied(oid, int2, flakeid.convert_place[], oid[]) IS 'internal: rights on what stands round the columns that the owner lacks';
+
 CREATE FUNCTION flakeid.convert_problems(root oid, root_att int2, places flakeid.convert_place[], memory jsonb, started bool, OUT problem text, OUT hint text)
     RETURNS SETOF record
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -162,8 +202,8 @@ DECLARE
     me name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = root);
     key flakeid.convert_place := places[1];
     target text := memory ->> 'type';
-    key_source oid := flakeid.convert_source(root, root_att);
-    fresh text := flakeid.convert_fresh(root, root_att);
+    key_source oid;
+    fresh text;
     rels oid[];
     replaced oid[];
     changed oid[];
@@ -196,6 +236,13 @@ BEGIN
     IF FOUND THEN
         RETURN;
     END IF;
+    RETURN QUERY SELECT d.* FROM flakeid.convert_denied(root, root_att, places, views) AS d;
+    BEGIN
+        key_source := flakeid.convert_source(root, root_att);
+        fresh := flakeid.convert_fresh(root, root_att);
+    EXCEPTION WHEN insufficient_privilege THEN
+        RETURN; -- it is named already
+    END;
     RETURN QUERY
         SELECT p.problem, p.hint
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace CROSS JOIN LATERAL (SELECT c.oid::regclass, c.oid = ANY (replaced)) AS t (name, is_replaced)
@@ -215,11 +262,7 @@ BEGIN
         FROM flakeid.convert_others(root, root_att, replaced || root, memory, started) AS o
         UNION ALL
         SELECT y.* FROM (SELECT format('Table %s has a %s of the name %I, which the conversion needs.', x.rel::regclass, x.kind, x.name) AS problem, NULL
-        FROM (SELECT a.attrelid AS rel, 'column' AS kind, a.attname AS name FROM pg_attribute AS a WHERE a.attrelid = ANY (replaced) AND NOT a.attisdropped
-              UNION ALL SELECT t.tgrelid, 'trigger', t.tgname FROM pg_trigger AS t WHERE t.tgrelid = ANY (replaced)) AS x
-        WHERE NOT started AND (starts_with(x.name, 'flakeid_new_') OR starts_with(x.name, 'zzzz_flakeid_'))
-          AND NOT EXISTS (SELECT FROM flakeid.convert_fellows(root, memory -> 'list') AS f, unnest(f.places) AS p, flakeid.convert_marks(f.places) AS k
-                          WHERE x.kind = 'column' AND (p.rel, p.new_col) = (x.rel, x.name) OR x.kind = 'trigger' AND k.rel = x.rel AND x.name IN (k.fill, k.move)) ORDER BY x.rel, x.kind, x.name COLLATE "C") AS y
+        FROM flakeid.convert_foreign(root, replaced, memory) AS x WHERE NOT started ORDER BY x.rel, x.kind, x.name COLLATE "C") AS y
         UNION ALL
         SELECT format('Relation %s has the name that the conversion needs for an index.', k.oid::regclass), NULL
         FROM flakeid.convert_indexes(places) AS i JOIN pg_class AS k ON k.relnamespace = i.nsp AND k.relname = flakeid.convert_name('new', i.name)
@@ -355,13 +398,14 @@ BEGIN
           AND NOT EXISTS (SELECT FROM flakeid.convert_held(changed, changed_atts) AS h WHERE h.class = 'pg_rewrite'::regclass AND h.obj = w.oid);
     RETURN QUERY
         SELECT CASE WHEN x.member THEN format('View %s, of an extension, reads the column.', x.name)
+                    WHEN x.relpersistence = 't' THEN format('View %s is a temporary one.', x.name)
                     WHEN x.relkind = 'm' THEN format('Materialized view %s reads the column.', x.name)
                     ELSE format('View %s belongs to another role, %s.', x.name, x.owner) END,
-               CASE WHEN x.member OR x.relkind <> 'v' THEN anew ELSE 'Let that role drop it before, and create it again afterwards.' END
-        FROM (SELECT c.relkind, pg_get_userbyid(c.relowner) AS owner, c.oid::regclass AS name,
+               CASE WHEN x.relpersistence = 't' THEN 'It ends with its session, or when that drops it.' WHEN x.member OR x.relkind <> 'v' THEN anew ELSE 'Let that role drop it before, and create it again afterwards.' END
+        FROM (SELECT c.relkind, c.relpersistence, pg_get_userbyid(c.relowner) AS owner, c.oid::regclass AS name,
                      EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') AS member
               FROM pg_class AS c WHERE c.oid = ANY (views)) AS x
-        WHERE x.member OR x.relkind <> 'v' OR x.owner <> me ORDER BY x.name;
+        WHERE x.member OR x.relkind <> 'v' OR x.relpersistence = 't' OR x.owner <> me ORDER BY x.name;
     RETURN QUERY
         SELECT DISTINCT format('Policy %I of table %s, which belongs to another role, %s, reads the column.', p.polname, c.oid::regclass, c.relowner::regrole),
                'Let that role drop it before, and create it again afterwards.'
@@ -459,9 +503,15 @@ BEGIN
           AND NOT EXISTS (SELECT FROM unnest(places) AS g
                           WHERE g.rel = coalesce(pg_partition_root(f.confrelid), f.confrelid)
                             AND g.col = flakeid.convert_column_name(f.confrelid, f.confkey[array_position(f.conkey, p.att)])) ORDER BY p.rel, f.conname;
+    RETURN QUERY
+        SELECT format('The condition of column %I of table %s cannot be read: %s.', p.col, p.rel::regclass, f.f), NULL
+        FROM unnest(places) AS p, LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM %s WHERE false', p.condition, p.rel::regclass)) AS f WHERE p.condition IS NOT NULL AND f.f IS NOT NULL;
     IF NOT forth THEN
         -- Whether the old column can be had again
         RETURN QUERY SELECT 'The table of old and new ids is gone.', NULL WHERE memory #>> '{was,map}' IS NOT NULL AND to_regclass(memory #>> '{was,map}') IS NULL;
+        RETURN QUERY
+            SELECT format('Table %s of old and new ids is not an ordinary table of role %I.', c.oid::regclass, me), CASE WHEN c.relkind = 'r' THEN format('ALTER TABLE %s OWNER TO %I;', c.oid::regclass, me) END
+            FROM pg_class AS c WHERE c.oid = to_regclass(memory #>> '{was,map}') AND (c.relkind <> 'r' OR pg_get_userbyid(c.relowner) <> me);
         RETURN QUERY SELECT format('The default that the column had cannot be set: %s.', f), NULL
             FROM flakeid.convert_fails('EXPLAIN SELECT ' || concat_ws(', ', memory #>> '{was,default}', memory #>> '{was,fresh}')) AS f WHERE f IS NOT NULL;
         RETURN QUERY SELECT format('Relation %s has the name of the sequence that the column had.', q), NULL
@@ -521,9 +571,6 @@ BEGIN
     RETURN QUERY
         SELECT format('Column %I of table %s has a default.', p.col, p.rel::regclass), format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', p.rel::regclass, p.col)
         FROM unnest(places) AS p WHERE p.depth > 0 AND flakeid.convert_default(p.rel, p.att) IS NOT NULL;
-    RETURN QUERY
-        SELECT format('The condition of column %I of table %s cannot be read: %s.', p.col, p.rel::regclass, f.f), NULL
-        FROM unnest(places) AS p, LATERAL flakeid.convert_fails(format('SELECT (%s)::bool FROM %s WHERE false', p.condition, p.rel::regclass)) AS f WHERE p.condition IS NOT NULL AND f.f IS NOT NULL;
     -- Once a column has followed, the condition would say something else; and a trigger before the row has no generated column yet.
     RETURN QUERY
         SELECT format('The condition of column %I of table %s reads %s.', p.col, p.rel::regclass, s.what), s.advice

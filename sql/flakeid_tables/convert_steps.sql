@@ -83,8 +83,12 @@ BEGIN
         'default', flakeid.convert_default(root, root_att), 'parts', flakeid.convert_part_defaults(root, root_att),
         'fresh', flakeid.convert_fresh(root, root_att),
         'identity', flakeid.convert_identity(root, root_att),
-        'columns', (SELECT jsonb_agg(jsonb_build_object('table', p.rel::regclass::text, 'column', p.col,
-                              'type', (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute AS a WHERE a.attrelid = p.rel AND a.attnum = p.att))) FROM unnest(places) AS p))));
+        'columns', (SELECT jsonb_agg(flakeid.convert_present(jsonb_build_object('table', p.rel::regclass::text, 'column', p.col,
+                              'type', format_type(a.atttypid, a.atttypmod), 'condition', p.condition,
+                              -- as they will be, for one that is renamed
+                              'oid', p.rel::int8, 'att', (SELECT n.attnum FROM pg_attribute AS n WHERE n.attrelid = p.rel AND n.attname = CASE WHEN p.replaced THEN p.new_col ELSE p.col END)))
+                          ORDER BY p.depth, p.rel, p.att)
+                     FROM unnest(places) AS p JOIN pg_attribute AS a ON a.attrelid = p.rel AND a.attnum = p.att))));
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_remains(oid, int2, flakeid.convert_place[], jsonb) IS 'internal: what a column is before it is converted';
@@ -534,7 +538,20 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION flakeid.convert_remember(oid, int2, jsonb) IS 'internal: writes down how far a conversion is; one session at a time can';
+COMMENT ON FUNCTION flakeid.convert_remember(oid, int2, jsonb) IS 'internal: writes down how far a conversion is';
+
+-- Who waits for it must read what the one before wrote, so this writes nothing. It locks the function, and no table.
+CREATE FUNCTION flakeid.convert_take(root oid, root_att int2) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    f record;
+BEGIN
+    FOR f IN SELECT x.func FROM flakeid.convert_fills(root, root_att) AS x LIMIT 1 LOOP
+        EXECUTE format('ALTER FUNCTION %s OWNER TO CURRENT_USER', f.func::regprocedure);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION flakeid.convert_take(oid, int2) IS 'internal: lets one session at a time take a step';
 
 -- One batch of rows, by blocks. It fills the new columns of all conversions of the call: so each row is written once. Returns what it remembers now.
 CREATE FUNCTION flakeid.convert_fill(root oid, places flakeid.convert_place[], memory jsonb) RETURNS jsonb
@@ -547,6 +564,8 @@ DECLARE
     rows int8;
     began timestamptz;
     patience interval := current_setting('deadlock_timeout');
+    file oid;
+    moved bool;
     u record;
 BEGIN
     SELECT t.rel, string_agg(format('%I = %s', p.new_col, v.whole), ', ' ORDER BY p.att) AS sets,
@@ -569,11 +588,14 @@ BEGIN
         PERFORM set_config('session_replication_role', 'replica', true);
     END IF;
     step := coalesce((memory ->> 'step')::int8, 100);
+    file := CASE WHEN block = 0 THEN pg_relation_filenode(u.rel) ELSE (memory ->> 'file')::oid END;
     -- What comes behind the end of the table has been through the triggers.
     until := CASE WHEN block = 0 THEN pg_relation_size(u.rel) / current_setting('block_size')::int8 ELSE (memory ->> 'until')::int8 END;
     began := clock_timestamp();
     EXECUTE format('UPDATE %s AS t SET %s WHERE t.ctid >= %L::tid AND t.ctid < %L::tid AND (%s)', u.rel::regclass, u.sets, format('(%s,0)', block), format('(%s,0)', block + step), u.missing);
     GET DIAGNOSTICS rows = ROW_COUNT;
+    -- What was rewritten meanwhile, as by VACUUM FULL, has its rows in other blocks: it begins again.
+    moved := file IS DISTINCT FROM pg_relation_filenode(u.rel);
     block := block + step;
     -- Others wait for its rows, and it for theirs, together for less than deadlock_timeout: so none of them fails for a deadlock.
     IF clock_timestamp() - began > patience / 4 THEN
@@ -581,8 +603,8 @@ BEGIN
     ELSIF clock_timestamp() - began < patience / 10 AND rows < 10000 AND step < 4096 THEN
         step := step * 2;
     END IF;
-    RETURN memory || jsonb_build_object('table_now', u.rel::regclass::text, 'step', step, 'until', until,
-        'unit', CASE WHEN block < until THEN unit ELSE unit + 1 END, 'block', CASE WHEN block < until THEN block ELSE 0 END,
+    RETURN memory || jsonb_build_object('table_now', u.rel::regclass::text, 'step', step, 'until', until, 'file', file::int8,
+        'unit', CASE WHEN moved OR block < until THEN unit ELSE unit + 1 END, 'block', CASE WHEN moved OR block >= until THEN 0 ELSE block END,
         'rows', coalesce((memory ->> 'rows')::int8, 0) + rows);
 END
 $$;

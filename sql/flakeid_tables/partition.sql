@@ -1098,6 +1098,7 @@ BEGIN
               UNION ALL SELECT a.attrelid, a.attnum, a.attacl FROM pg_attribute AS a WHERE a.attrelid = tab) AS o, aclexplode(o.acl) AS g
         WHERE g.grantor <> c.relowner
     UNION ALL SELECT format('subscription %I fills the table', s.subname) FROM pg_subscription_rel AS r JOIN pg_subscription AS s ON s.oid = r.srsubid WHERE r.srrelid = tab
+    UNION ALL SELECT format('view %s is a temporary one', v.oid::regclass) FROM pg_class AS v WHERE v.oid IN (SELECT * FROM flakeid.partition_views(tab)) AND v.relpersistence = 't'
     UNION ALL SELECT format('view %s belongs to another role', v.oid::regclass) FROM pg_class AS v
         WHERE v.oid IN (SELECT * FROM flakeid.partition_views(tab)) AND NOT pg_has_role(my, v.relowner, 'USAGE')
     -- everything else that names it

@@ -128,6 +128,27 @@ for my $when ('before the second table has begun', 'when the first table is done
 	is(sql(q{SELECT count(*) FROM pg_class WHERE relname ~ 'flakeid_'}) . sql($joined), '0' . sql('SELECT count(*) FROM z'), 'with all rows');
 }
 
+# The same table twice, and one that refers to it, at once: whoever comes later writes nothing that he knew before, and an undo takes all back.
+sql(q{CREATE TABLE keys (id serial PRIMARY KEY, at date DEFAULT '2025-03-03', word text); CREATE TABLE leaves (id serial PRIMARY KEY, key_id int REFERENCES keys);
+	INSERT INTO keys (word) SELECT repeat(n::text, 200) FROM generate_series(1, 5000) n; INSERT INTO leaves (key_id) SELECT id FROM keys; CREATE INDEX falling ON keys (id DESC)});
+$other->('BEGIN; SELECT FROM keys LIMIT 1; SELECT FROM leaves LIMIT 1');
+@calls = map { beside("call $_", $_ < 3 ? q{CALL flakeid.convert('shop.keys', created_at => 'at')} : q{CALL flakeid.convert('shop.leaves')}, $patient) } 1 .. 3;
+waits("call $_") for 1 .. 3;
+$other->('COMMIT');
+@errors = map { $_->() } @calls;
+unlike(join('', @errors), qr/(?:ERROR(?!:  cannot convert table)|FATAL)/, 'conversions of one table and of one that refers to it, at once: none fails in another way than by refusing');
+sql("CALL flakeid.convert_undo('shop.$_')") for 'keys', 'leaves';
+is(sql(q{SELECT count(*) FROM pg_attribute WHERE attrelid IN ('keys'::regclass, 'leaves'::regclass) AND attname ~ '^flakeid'}), 0, 'an undo takes all back');
+unlike($node->safe_psql('postgres', q{SELECT setconfig FROM pg_db_role_setting WHERE setconfig::text ~ 'old_row_nodes'}), qr/:@{[ sql(q{SELECT 'keys'::regclass::oid}) ]}\b/, 'and gives back the nodes of all');
+
+# Rows that get to other blocks between two steps of the filling
+my $state = '{}';
+$state = sql("SELECT flakeid.convert_step('shop.keys', NULL, NULL, NULL, NULL, NULL, false, '$state')")
+	until sql(q{SELECT count(*) FROM pg_description WHERE classoid = 'pg_proc'::regclass AND description ~ '"block": [1-9]'});
+sql('CLUSTER keys USING falling');
+is(beside('call', q{CALL flakeid.convert('shop.keys')}, '')->(), '', 'a table is clustered while it is filled');
+is(sql('SELECT count(*) FROM leaves JOIN keys ON keys.id = key_id'), 5000, 'and all rows are filled');
+
 # Beside partitioning
 sql(q{CREATE TABLE events (id bigserial PRIMARY KEY, what text); INSERT INTO events (what) SELECT n FROM generate_series(1, 100) n});
 $other->('BEGIN; SELECT FROM events');
