@@ -323,7 +323,8 @@ my %plain_before = map { $_ => dumped('plain', '-n', $_, $_ eq 'public' ? () : '
 write_file("$tempdir/upgrade.sql", join "SET client_min_messages = warning;\n\\cd $tempdir\n", '', $page =~ /^```sql\n(.*?)^```/gms);
 $node->command_ok([ @plain, '-f', "$tempdir/upgrade.sql" ], 'the page upgrades it');
 in_plain(q{ALTER TABLE event ALTER id SET DEFAULT flakeid_plain.flake_next(); CALL flakeid_plain.partition('event', every => '1 day')});
-is(difference($plain_before{public}, dumped('plain', '-n', 'public')), '', 'tables and rows are what they were');
+# A table that is declared anew is declared since then.
+is(difference(map { s/"since": "[^"]+"/since/gr } $plain_before{public}, dumped('plain', '-n', 'public')), '', 'tables and rows are what they were');
 is(difference($plain_before{flakeid_plain} =~ s/\Q$version\E/$next/gr, dumped('plain', '-sn', 'flakeid_plain')), '', 'nothing else is changed but the version');
 draw_plain();
 in_plain('INSERT INTO orders DEFAULT VALUES; INSERT INTO event DEFAULT VALUES');
