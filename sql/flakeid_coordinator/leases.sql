@@ -65,7 +65,7 @@ COMMENT ON TABLE flakeid.lease_history IS 'every lease, see view flakeid.leases'
 -- Where the ranges of a realm have changed, a lease of one that is no more is not renewed: its row is
 -- gone. A range that is new is free when all leases have ended that have a node in common with it.
 CREATE FUNCTION flakeid.lease_divide(of_realm text) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = error AS $$
 DECLARE
     r record;
 BEGIN
@@ -102,9 +102,10 @@ BEGIN
         GROUP BY i) AS leased USING (node)
     WHERE NOT EXISTS (SELECT FROM flakeid.lease_node AS n WHERE n.realm = of_realm AND n.node = fresh.node)
     ON CONFLICT (realm, node) DO NOTHING;
-    -- Without the number of rows, the first questions of a large realm would be planned as of a small one.
+    -- Without the number of rows, the first questions of a large realm would be planned as of a small one. Nobody waits for
+    -- another transaction that counts them.
     IF FOUND THEN
-        ANALYZE flakeid.lease_node;
+        ANALYZE (SKIP_LOCKED) flakeid.lease_node;
     END IF;
 END
 $$;
