@@ -51,6 +51,7 @@ my %random = (
 	uuid => sub { unpack 'H*', random_bytes(16) });
 $random{numeric} = sub { one_of(@numbers, @large, 'NaN', '1e100', '-0.5', '18446744073709551615') };
 $random{flake} = $random{int8};
+@random{map { "flakeid.$_" } qw(moments several_moments days local_times)} = @random{qw(tstzrange tstzmultirange daterange tsrange)};
 $random{cstring} = $random{text};
 
 sub argument
