@@ -76,12 +76,14 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_roles WHERE rolsuper'),
 as('owner', 'DROP EXTENSION flakeid CASCADE; DROP SCHEMA mine CASCADE');
 is($node->safe_psql('shop', q{SELECT count(*) FROM pg_proc WHERE proname = 'own'}), '0', 'and is dropped with it');
 
-# What stands where an object of ours is to stand, above all what is not finished and would become ours, is refused.
-for my $sql ('CREATE SCHEMA flakeid', 'CREATE TYPE flake AS (a int)', 'CREATE FUNCTION flake_next() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
-	'CREATE FUNCTION f(bigint, tstzrange) RETURNS bool LANGUAGE sql AS $$ SELECT true $$; CREATE OPERATOR %% (LEFTARG = bigint, RIGHTARG = tstzrange, FUNCTION = f, COMMUTATOR = @>)')
+# What stands where an object of ours is to stand is refused. Nothing that is not finished can stand there, since all operators are of types of ours.
+for my $sql ('CREATE SCHEMA flakeid', 'CREATE TYPE flake AS (a int)', 'CREATE FUNCTION flake_next() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$')
 {
 	like(refused('owner', "BEGIN; $sql; CREATE EXTENSION flakeid; ROLLBACK"), qr/^(42|55)\w{3}: /, "refused after $sql");
 }
+
+is($node->safe_psql('shop', q{CREATE EXTENSION flakeid; SELECT count(*) FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'flakeid' AND d.deptype = 'e'
+	JOIN pg_operator AS o ON d.classid = 'pg_operator'::regclass AND o.oid = d.objid WHERE NOT EXISTS (SELECT FROM pg_depend AS t WHERE t.refobjid = e.oid AND t.deptype = 'e' AND t.objid IN (o.oprleft, o.oprright)); DROP EXTENSION flakeid}), '0', 'none is of others alone');
 
 # What fits better than what a script means, in the schema of ours and in one that he names, is bound by none of it.
 as('owner', q{
