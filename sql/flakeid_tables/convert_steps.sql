@@ -527,14 +527,7 @@ DECLARE
     f record;
 BEGIN
     FOR f IN SELECT x.func FROM flakeid.convert_fills(root, root_att) AS x LIMIT 1 LOOP
-        BEGIN
-            EXECUTE format('COMMENT ON FUNCTION %s IS %L', f.func::regprocedure, flakeid.convert_comment(memory));
-        EXCEPTION WHEN undefined_function THEN
-            -- Nothing is to be remembered where another session has ended the conversion.
-            IF EXISTS (SELECT FROM pg_proc AS p WHERE p.oid = f.func) THEN
-                RAISE;
-            END IF;
-        END;
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', f.func::regprocedure, flakeid.convert_comment(memory));
     END LOOP;
 END
 $$;
