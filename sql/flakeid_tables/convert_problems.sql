@@ -177,7 +177,8 @@ BEGIN
         ), d AS (
             SELECT x.*, pg_describe_object(x.class, x.obj, 0) AS what, y.refclassid, y.refobjid,
                    (pg_identify_object(y.refclassid, y.refobjid, 0)).schema AS nsp
-            FROM x CROSS JOIN LATERAL (SELECT p.refclassid, p.refobjid FROM pg_depend AS p WHERE p.classid = x.class AND p.objid = x.obj AND p.deptype IN ('n', 'a') OFFSET 0) AS y
+            FROM x CROSS JOIN LATERAL (SELECT p.refclassid, p.refobjid FROM pg_depend AS p WHERE p.classid = x.class AND p.objid = x.obj AND p.deptype IN ('n', 'a')
+                                       UNION ALL SELECT 'pg_class'::regclass, w.ev_class FROM pg_rewrite AS w WHERE x.class = 'pg_rewrite'::regclass AND w.oid = x.obj OFFSET 0) AS y
         )
         SELECT DISTINCT format('Role %I has no right USAGE on schema %I, which %s needs.', me, n.nspname, d.what), format('GRANT USAGE ON SCHEMA %I TO %I;', n.nspname, me)
         FROM d JOIN pg_namespace AS n ON d.nsp IN (n.nspname, quote_ident(n.nspname)) WHERE d.made AND NOT has_schema_privilege(me, n.oid, 'USAGE')
