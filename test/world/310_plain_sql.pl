@@ -79,6 +79,7 @@ for my $name (sort keys %layouts)
 	my @fields = $layout =~ /(?: |^)(\w+):\d+/g;
 	my $enciphered = $layout =~ /cipher/;
 	my $mask = $bits < 64 ? (1 << $bits) - 1 : $enciphered ? -1 : ~0 >> 1;    # ids of a plain layout are not negative
+	$mask >>= 1 if $layout =~ /time:64/;    # later than PostgreSQL's calendar
 	my $inside = $bits == 64 && $enciphered ? 'true' : "id BETWEEN 0 AND $mask";
 	my $drawn = "(SELECT hashint8extended(n, $seed) & $mask FROM generate_series(1, $random) AS n)";
 	is( differ(
