@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgconn" // of pgx 4; that of pgx 5 is github.com/jackc/pgx/v5/pgconn
+	"github.com/jackc/pgconn" // of pgx 4; pgx 5 has it as its package pgconn
 )
 
 // In microseconds, as all times here whose names end in Us. Ids may lie 5 s ahead of the clock, as those of a server.
