@@ -32,6 +32,9 @@ SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_pr
 SELECT f.object, g.object AS calls FROM member AS f JOIN pg_proc AS p ON p.oid = f.objid AND f.classid = 'pg_proc'::regclass AND p.proparallel = 's'
     JOIN member AS g ON g.classid = 'pg_proc'::regclass JOIN pg_proc AS q ON q.oid = g.objid AND q.prokind = 'f' AND q.proparallel <> 's'
     AND regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), 'HINT = [^\n]*', '', 'g') ~ format('flakeid\.%s\(', q.proname) ORDER BY 1, 2;
+-- Where a backslash stands in a string, it is one whatever the session says of strings.
+SELECT f.object FROM member AS f JOIN pg_proc AS p ON p.oid = f.objid AND f.classid = 'pg_proc'::regclass AND p.prosqlbody IS NULL JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname IN ('sql', 'plpgsql')
+WHERE regexp_replace(p.prosrc, $$\mE'([^'\\]|\\.|'')*'$$, '', 'g') ~ '\\' AND NOT 'standard_conforming_strings=on' = ANY (coalesce(p.proconfig, '{}')) ORDER BY 1;
 -- and these are not for everyone.
 SELECT object FROM member JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND NOT has_function_privilege('public', p.oid, 'EXECUTE')
     ORDER BY 1;

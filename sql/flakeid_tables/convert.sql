@@ -104,21 +104,19 @@ CREATE FUNCTION flakeid.convert_finish(root oid, root_att int2, was jsonb) RETUR
 DECLARE
     trigger name := flakeid.convert_name('was', flakeid.convert_column_name(root, root_att));
 BEGIN
-    IF was ? 'validates' OR was ->> 'way' = 'undone' THEN
-        PERFORM flakeid.partition_lock(ARRAY[root::regclass], CASE WHEN was ? 'validates' THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
-        IF flakeid.convert_was(root, root_att) IS DISTINCT FROM was THEN
-            RETURN true; -- another session has done it
-        END IF;
+    IF (was ? 'validates' OR was ->> 'way' = 'undone') IS NOT TRUE THEN
+        RETURN false;
     END IF;
-    IF was ? 'validates' THEN
+    PERFORM flakeid.partition_lock(ARRAY[root::regclass], CASE WHEN was ? 'validates' THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
+    IF flakeid.convert_was(root, root_att) IS DISTINCT FROM was THEN
+        RETURN true; -- another session has done it
+    ELSIF was ? 'validates' THEN
         PERFORM flakeid.convert_run(ARRAY[was #>> '{validates,0}', format('COMMENT ON TRIGGER %I ON %s IS %L', trigger, root::regclass,
             flakeid.convert_comment(CASE WHEN jsonb_array_length(was -> 'validates') > 1 THEN was #- '{validates,0}' ELSE was - 'validates' END))]);
-        RETURN true;
-    ELSIF was ->> 'way' = 'undone' THEN
+    ELSE
         EXECUTE format('DROP TRIGGER %I ON %s', trigger, root::regclass);
-        RETURN true;
     END IF;
-    RETURN false;
+    RETURN true;
 END
 $$;
 COMMENT ON FUNCTION flakeid.convert_finish(oid, int2, jsonb) IS 'internal: does the next of what is left to do after the swap; false: nothing';
@@ -281,7 +279,7 @@ BEGIN
                 END IF;
                 locked := flakeid.partition_lock(flakeid.convert_all_of(rels), 'ACCESS EXCLUSIVE');
                 -- Another session may have begun this conversion meanwhile, or another one with one of the tables.
-                IF EXISTS (SELECT FROM flakeid.convert_fills(root, root_att)) OR EXISTS (SELECT FROM flakeid.convert_others(root, root_att, rels, memory, false))
+                IF EXISTS (SELECT FROM flakeid.convert_others(root, root_att, rels, memory, false))
                    OR EXISTS (SELECT FROM flakeid.convert_foreign(root, ARRAY(SELECT p.rel FROM unnest(places) AS p WHERE p.replaced), memory))
                    OR places IS DISTINCT FROM flakeid.convert_places(root, root_att, memory) THEN
                     PERFORM flakeid.release_old_row_node(root, node);

@@ -181,7 +181,7 @@ BEGIN
                                        UNION ALL SELECT 'pg_class'::regclass, w.ev_class FROM pg_rewrite AS w WHERE x.class = 'pg_rewrite'::regclass AND w.oid = x.obj OFFSET 0) AS y
         )
         SELECT DISTINCT format('Role %I has no right USAGE on schema %I, which %s needs.', me, n.nspname, d.what), format('GRANT USAGE ON SCHEMA %I TO %I;', n.nspname, me)
-        FROM d JOIN pg_namespace AS n ON d.nsp IN (n.nspname, quote_ident(n.nspname)) WHERE d.made AND NOT has_schema_privilege(me, n.oid, 'USAGE')
+        FROM d JOIN pg_namespace AS n ON d.nsp = quote_ident(n.nspname) WHERE d.made AND NOT has_schema_privilege(me, n.oid, 'USAGE')
         UNION
         SELECT format('Role %I has no right EXECUTE on function %s, which %s needs.', me, p.oid::regprocedure, d.what), format('GRANT EXECUTE ON FUNCTION %s TO %I;', p.oid::regprocedure, me)
         FROM d JOIN pg_proc AS p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid

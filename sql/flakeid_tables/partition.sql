@@ -819,7 +819,7 @@ BEGIN
             key, stray, flakeid.between_bounds(key, type, r.from_id, r.to_id)) INTO low, high;
         IF low IS NOT NULL THEN
             told := concat_ws(E'\n', told, format('Ids %1$s to %2$s ' || r.words || '.', flakeid.id_text(low, type), flakeid.id_text(high, type), p.layout,
-                CASE WHEN type ~ '\mflake_sealed\M' THEN 'times of sealed ids' ELSE format('%s to %s', flakeid.bound_time(low, p.layout), flakeid.bound_time(high, p.layout)) END, p.keep));
+                CASE WHEN (SELECT t.typname = 'flake_sealed' FROM pg_type AS t WHERE t.oid = type::regtype) THEN 'times of sealed ids' ELSE format('%s to %s', flakeid.bound_time(low, p.layout), flakeid.bound_time(high, p.layout)) END, p.keep));
         END IF;
     END LOOP;
     RETURN told;
@@ -879,7 +879,7 @@ COMMENT ON FUNCTION flakeid.partition_detach(regclass, regclass) IS 'internal: a
 
 -- Only the owner of the table can write it there.
 CREATE FUNCTION flakeid.partition_mark(parent regclass, old regclass) RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 BEGIN
     EXECUTE format('COMMENT ON TABLE %s IS %L', old, flakeid.convert_comment(jsonb_strip_nulls(jsonb_build_object(
         'of', (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent),
@@ -898,8 +898,7 @@ BEGIN
             JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 AND starts_with(d.description, 'flakeid '),
             flakeid.convert_memory(d.description) AS m (memory)
         -- Another table may have had that name.
-        WHERE o.oid = parent AND m.memory ->> 'of' IN (format('%I.%I', n.nspname, o.relname),
-                format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(o.relname, '"', '""')))
+        WHERE o.oid = parent AND m.memory ->> 'of' = format('%I.%I', n.nspname, o.relname)
             AND coalesce(m.memory ->> 'since' = (SELECT s.said ->> 'since' FROM flakeid.partition_declarations(parent) AS s), true);
 END
 $$;
@@ -1240,7 +1239,7 @@ COMMENT ON FUNCTION flakeid.statistics_statements(oid) IS 'internal: extended st
 CREATE FUNCTION flakeid.partition_swap(tab regclass, said jsonb,
         OUT action text, OUT object text, OUT object_oid oid, OUT moved int8, OUT locked timestamptz, OUT detail text)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
+    SET search_path = pg_catalog, pg_temp SET default_tablespace = '' AS $$
 DECLARE
     c pg_class;
     key name := (flakeid.partition_key(tab)).attname;
@@ -1254,7 +1253,6 @@ DECLARE
     statement text;
     before text[] := '{}';
     after text[] := '{}';
-    options text;
     space text;
     called bool;
 BEGIN
@@ -1318,20 +1316,16 @@ BEGIN
         after := after || flakeid.policy_statements(i.oid);
     END LOOP;
     -- indexes, whose names the new table's take, and constraints
-    FOR i IN SELECT r.oid, r.relname, r.reloptions, x.indisreplident, k.oid AS con, k.conname, pg_get_indexdef(r.oid) AS def, pg_get_constraintdef(k.oid) AS condef,
-            (SELECT t.spcname FROM pg_tablespace AS t WHERE t.oid = r.reltablespace) AS space
+    FOR i IN SELECT r.oid, r.relname, x.indisreplident, k.oid AS con, k.conname, flakeid.convert_index_text(r.oid) AS def, flakeid.convert_key_text(k.oid) AS condef
         FROM pg_index AS x JOIN pg_class AS r ON r.oid = x.indexrelid LEFT JOIN pg_constraint AS k ON k.conindid = r.oid AND k.conrelid = tab AND k.contype IN ('p', 'u')
         WHERE x.indrelid = tab ORDER BY r.oid
     LOOP
-        after := after || format('SELECT pg_catalog.set_config(''default_tablespace'', %L, true)', coalesce(i.space, ''));
         IF i.con IS NULL THEN
             after := after || i.def
                 || ARRAY(SELECT format('ALTER INDEX %s.%I ALTER %s SET STATISTICS %s', c.relnamespace::regnamespace, i.relname, a.attnum, a.attstattarget)
                          FROM pg_attribute AS a WHERE a.attrelid = i.oid AND a.attstattarget >= 0);
         ELSE
-            options := ' WITH (' || flakeid.option_list(i.reloptions, '') || ')';
-            after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname,
-                    regexp_replace(i.condef, '( DEFERRABLE.*| INITIALLY.*)?$', replace(coalesce(options, ''), '\', '\\') || '\1'))
+            after := after || format('ALTER TABLE %s ADD CONSTRAINT %I %s', whole, i.conname, i.condef)
                 || flakeid.comment_statements(obj_description(i.con, 'pg_constraint'), format('CONSTRAINT %I ON %s', i.conname, whole));
         END IF;
         after := after || flakeid.comment_statements(obj_description(i.oid, 'pg_class'), format('INDEX %s.%I', c.relnamespace::regnamespace, i.relname));
@@ -1341,7 +1335,6 @@ BEGIN
         EXECUTE format('ALTER INDEX %s RENAME TO %I', i.oid::regclass, CASE WHEN starts_with(i.relname, c.relname::text)
             THEN flakeid.free_name(c.relnamespace, first, substr(i.relname, length(c.relname) + 1)) ELSE flakeid.free_name(c.relnamespace, i.relname, '_before') END);
     END LOOP;
-    after := after || 'SELECT pg_catalog.set_config(''default_tablespace'', '''', true)'::text;
     IF c.relreplident IN ('f', 'n') THEN
         after := after || format('ALTER TABLE %s REPLICA IDENTITY %s', whole, CASE c.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END);
     END IF;
