@@ -245,7 +245,7 @@ class Trial:
             if s.killed or self.listed: self.kill(convert)
             else: self.some_steps(args)
             self.writes('stopped', self.is_made())
-            self.before0 = self.probes(self.c)
+            if not (self.renumbers and self.is_made()): self.before0 = self.probes(self.c)  # what was killed may have been done
             data0 = self.data(False)
             if s.undo_stopped:
                 self.outcome = 'undone'
